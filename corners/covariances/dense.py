@@ -1,0 +1,134 @@
+"""Dense covariance: Σ = L Lᵀ + ε I when free (theory 5.3), A⁻¹ + ε I when bound to the conjugate posterior."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from corners.covariances import COVARIANCES
+from corners.covariances._base import LOG_VAR_BOUNDS, Bounds, Covariance, CovarianceFamily, Params, require_jitter
+from corners.numerics import cholesky_or_nan
+
+LOG_DIAGONAL, STRICT_LOWER = "covariance.log_diagonal", "covariance.strict_lower"
+
+
+def _eye_like(matrix: Tensor) -> Tensor:
+    return torch.eye(matrix.shape[-1], dtype=matrix.dtype, device=matrix.device)
+
+
+@dataclass(frozen=True)
+class FactorCovariance(Covariance):
+    """``Σ = L Lᵀ + ε I`` held by its factor ``L``."""
+
+    factor: Float[Tensor, "*B H H"]
+    jitter: float = 0.0
+
+    def quadratic(self, features: Float[Tensor, "*B N H"]) -> Float[Tensor, "*B N"]:
+        """``‖Lᵀ ψ_n‖² + ε ‖ψ_n‖²``."""
+        form = (features @ self.factor).square().sum(-1)
+        return form + self.jitter * features.square().sum(-1) if self.jitter else form
+
+    def overlap_terms(
+        self, mean: Float[Tensor, "*B H"], shift: Float[Tensor, "*B"]
+    ) -> tuple[Float[Tensor, "*B"], Float[Tensor, "*B"]]:
+        """From the Cholesky factor of ``Σ + shift I``."""
+        lower = cholesky_or_nan(self.matrix() + shift[..., None, None] * _eye_like(self.factor))
+        whitened = torch.linalg.solve_triangular(lower, mean[..., None], upper=False)[..., 0]
+        return 2.0 * lower.diagonal(dim1=-2, dim2=-1).log().sum(-1), whitened.square().sum(-1)
+
+    def matrix(self) -> Float[Tensor, "*B H H"]:
+        """``L Lᵀ + ε I``."""
+        product = self.factor @ self.factor.mT
+        return product + self.jitter * _eye_like(product) if self.jitter else product
+
+    def detach(self) -> "FactorCovariance":
+        """The same value outside the graph."""
+        return FactorCovariance(self.factor.detach(), self.jitter)
+
+    def select(self, index: Tensor) -> "FactorCovariance":
+        """The replicates ``index``."""
+        return FactorCovariance(self.factor[index], self.jitter)
+
+
+@dataclass(frozen=True)
+class PrecisionCovariance(Covariance):
+    """``Σ = A⁻¹ + ε I`` held by the Cholesky factor ``L`` of the precision ``A``; the inverse is never formed to score."""
+
+    precision_factor: Float[Tensor, "*B H H"]
+    jitter: float = 0.0
+
+    def quadratic(self, features: Float[Tensor, "*B N H"]) -> Float[Tensor, "*B N"]:
+        """``‖L⁻¹ ψ_n‖² + ε ‖ψ_n‖²``."""
+        form = torch.linalg.solve_triangular(self.precision_factor, features.mT, upper=False).square().sum(-2)
+        return form + self.jitter * features.square().sum(-1) if self.jitter else form
+
+    def overlap_terms(
+        self, mean: Float[Tensor, "*B H"], shift: Float[Tensor, "*B"]
+    ) -> tuple[Float[Tensor, "*B"], Float[Tensor, "*B"]]:
+        """With ``c = shift + ε``: ``log|I + cA| - log|A|`` and ``(Aμ)ᵀ (I + cA)⁻¹ μ``."""
+        lower, total = self.precision_factor, (shift + self.jitter)[..., None, None]
+        outer = cholesky_or_nan(_eye_like(lower) + total * (lower @ lower.mT))
+        log_det = 2.0 * (outer.diagonal(dim1=-2, dim2=-1).log() - lower.diagonal(dim1=-2, dim2=-1).log()).sum(-1)
+        whitened = torch.linalg.solve_triangular(outer, lower @ (lower.mT @ mean[..., None]), upper=False)
+        other = torch.linalg.solve_triangular(outer, mean[..., None], upper=False)
+        return log_det, (whitened * other).sum((-2, -1))
+
+    def matrix(self) -> Float[Tensor, "*B H H"]:
+        """``A⁻¹ + ε I`` written out."""
+        inverse = torch.cholesky_inverse(self.precision_factor)
+        return inverse + self.jitter * _eye_like(inverse) if self.jitter else inverse
+
+    def detach(self) -> "PrecisionCovariance":
+        """The same value outside the graph."""
+        return PrecisionCovariance(self.precision_factor.detach(), self.jitter)
+
+    def select(self, index: Tensor) -> "PrecisionCovariance":
+        """The replicates ``index``."""
+        return PrecisionCovariance(self.precision_factor[index], self.jitter)
+
+
+@COVARIANCES.register("dense")
+@dataclass(frozen=True)
+class Dense(CovarianceFamily):
+    """Any covariance; ``initial_scale`` is the start of ``L = initial_scale · I`` (theory 5.8: 0.1).
+
+    Example
+    -------
+    >>> Dense.example().name
+    'dense'
+    """
+
+    initial_scale: float = 0.1
+    name: ClassVar[str] = "dense"
+
+    @classmethod
+    def example(cls) -> "Dense":
+        """A member for the law suite."""
+        return cls()
+
+    def init(self, size: int, generators: list[torch.Generator], dtype: torch.dtype) -> Params:
+        """``L = initial_scale · I`` as the log of its diagonal and a strict lower triangle."""
+        start = torch.tensor(self.initial_scale, dtype=dtype).log()
+        count = len(generators)
+        return {
+            LOG_DIAGONAL: start.expand(count, size).clone(),
+            STRICT_LOWER: torch.zeros(count, size, size, dtype=dtype),
+        }
+
+    def bounds(self) -> Bounds:
+        """``2 log L_dd`` within the bounds of ``log s_d``."""
+        low, high = LOG_VAR_BOUNDS
+        return {LOG_DIAGONAL: (0.5 * low, 0.5 * high)}
+
+    def build(self, params: Params, mean: Float[Tensor, "*B H"], jitter: float) -> FactorCovariance:
+        """``L`` with ``exp`` on its diagonal, ``Σ = L Lᵀ + ε I``."""
+        require_jitter(jitter)
+        lower = params[STRICT_LOWER].tril(-1) + torch.diag_embed(params[LOG_DIAGONAL].exp())
+        return FactorCovariance(lower, jitter)
+
+    def bind(self, precision_factor: Float[Tensor, "*B H H"], jitter: float) -> PrecisionCovariance:
+        """``Σ* = A⁻¹``: the conjugate posterior."""
+        require_jitter(jitter)
+        return PrecisionCovariance(precision_factor, jitter)

@@ -1,0 +1,1 @@
+"""The engines: every cell of the design space, trained end to end."""

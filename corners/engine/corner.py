@@ -1,0 +1,172 @@
+"""The product point of the design space: the one place where cavity, routing and the other axes meet."""
+
+from dataclasses import dataclass, field
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from corners.backbones._base import Backbone
+from corners.backbones.mlp import MLP
+from corners.beliefs import Prior, RoutedBelief
+from corners.cavities import CAVITIES
+from corners.cavities._base import Cavity
+from corners.covariances import COVARIANCES
+from corners.covariances._base import Bounds, CovarianceFamily, Params, require_jitter
+from corners.engine.objective import FreeEnergy
+from corners.errors import ImpossibleCellError, SpecError
+from corners.likelihoods._base import Likelihood
+from corners.likelihoods.gaussian import Gaussian
+from corners.routings import ROUTINGS
+from corners.routings._base import Routing
+
+
+@dataclass(frozen=True)
+class Corner:
+    """One cell: which data the belief sees, where the belief comes from, and everything around it.
+
+    Parameters
+    ----------
+    cavity, routing, covariance : a specification or its registry name.
+    likelihood, prior, backbone : specifications.
+    jitter : ``ε`` added to a free or shared Σ (theory 5.6); the exact corners take none.
+    backbone_penalty : weight of the squared norm of the hidden weights (theory 1).
+    prior_term : whether ``-log Z_w`` is part of the objective; ``None`` takes it where theory 2 has it.
+
+    Raises
+    ------
+    ImpossibleCellError : the axes do not go together; the message says why.
+
+    Example
+    -------
+    >>> Corner(cavity="shared", routing="free", covariance="dense").has_prior_term
+    True
+    >>> Corner(cavity="sequential", routing="free", covariance="dense")
+    Traceback (most recent call last):
+    corners.errors.ImpossibleCellError: sequential cavity with free routing is not defined: ...
+    """
+
+    cavity: Cavity | str
+    routing: Routing | str
+    covariance: CovarianceFamily | str
+    likelihood: Likelihood = field(default_factory=Gaussian)
+    prior: Prior = field(default_factory=Prior)
+    backbone: Backbone = field(default_factory=MLP)
+    jitter: float = 0.0
+    backbone_penalty: float = 0.01
+    prior_term: bool | None = None
+
+    def __post_init__(self) -> None:
+        for axis, registry in (("cavity", CAVITIES), ("routing", ROUTINGS), ("covariance", COVARIANCES)):
+            value = getattr(self, axis)
+            object.__setattr__(self, axis, registry.get(value)() if isinstance(value, str) else value)
+        require_jitter(self.jitter)
+        if not 0.0 <= self.backbone_penalty < float("inf"):
+            raise SpecError(f"backbone_penalty must be at least 0 and finite; got {self.backbone_penalty}")
+        _refuse_impossible(self)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the belief is the conjugate posterior and every score is a function of it."""
+        return self.routing.binds_covariance and self.cavity.needs_sites
+
+    @property
+    def has_prior_term(self) -> bool:
+        """Whether ``-log Z_w`` is part of the objective."""
+        return not self.is_exact if self.prior_term is None else self.prior_term
+
+    @property
+    def frozen(self) -> frozenset[str]:
+        """Parameters that no gradient step moves."""
+        return self.prior.frozen | self.likelihood.frozen | self.backbone.frozen
+
+    def init(
+        self, inputs: Float[Tensor, "B N D"], targets: Float[Tensor, "B N"], generators: list[torch.Generator]
+    ) -> Params:
+        """All leaf parameters at their start, one replicate a generator."""
+        params = self.likelihood.init(targets)
+        params |= self.backbone.init(inputs.shape[-1], generators, inputs.dtype)
+        with torch.no_grad():
+            size = self.backbone.features(params, inputs[:, :1]).shape[-1]
+        return params | self.routing.init(self.prior, self.covariance, size, self._noise_var(params, targets), generators)
+
+    def bounds(self) -> Bounds:
+        """Element-wise bounds of the leaf parameters (theory 5.7)."""
+        return self.likelihood.bounds() | self.routing.bounds(self.prior, self.covariance)
+
+    def route(
+        self, params: Params, features: Float[Tensor, "*B N H"], targets: Float[Tensor, "*B N"]
+    ) -> RoutedBelief:
+        """The belief, inside the graph."""
+        noise_var = self._noise_var(params, targets)
+        return self.routing.bind(params, self.covariance, features, targets, noise_var, self.jitter)
+
+    def energy(
+        self,
+        params: Params,
+        features: Float[Tensor, "*B N H"],
+        targets: Float[Tensor, "*B N"],
+        routed: RoutedBelief,
+        data_size: int | None = None,
+    ) -> FreeEnergy:
+        """The free energy at features and belief; ``data_size`` scales the data term of a mini-batch up to all data."""
+        data = self.cavity.data_term(routed, features, targets, self.likelihood, params)
+        if data_size is not None:
+            data = data * (data_size / features.shape[-2])
+        zero = torch.zeros_like(data)
+        prior = routed.belief.prior_overlap(routed.prior_precision) if self.has_prior_term else zero
+        hyperprior = self.likelihood.penalty(params)
+        if self.prior.hyperprior is not None:
+            hyperprior = hyperprior + self.prior.hyperprior.penalty(routed.prior_precision.log(), features.shape[-1])
+        return FreeEnergy(data, prior, hyperprior, zero + self.backbone_penalty * self.backbone.penalty(params))
+
+    def _noise_var(self, params: Params, targets: Tensor) -> Tensor:
+        noise_var = self.likelihood.noise_var(params)
+        return torch.ones_like(targets[..., 0]) if noise_var is None else noise_var
+
+
+def _refuse_impossible(corner: Corner) -> None:
+    cavity, routing, family = corner.cavity, corner.routing, corner.covariance
+    if cavity.name == "sequential" and not routing.binds_covariance:
+        raise ImpossibleCellError(
+            f"sequential cavity with {routing.name} routing is not defined: every prefix of the data needs a belief of its "
+            "own, and only the conjugate posterior gives them all; use routing 'closed'"
+        )
+    if cavity.needs_sites and not routing.binds_mean:
+        raise ImpossibleCellError(
+            "leave-one-out cavity with free routing is refused: a free belief has no data to leave out, and with a free "
+            "(μ, Σ) in the leave-one-out formula the data term grows with every v_n and drives Σ to 0 (theory 3.8f); "
+            "use routing 'closed' or 'mean_closed', or cavity 'shared'"
+        )
+    if corner.is_exact and family.name != "dense":
+        raise ImpossibleCellError(
+            f"{cavity.name} cavity with closed routing is defined for covariance 'dense' only (theory 3.4); got "
+            f"{family.name!r}; use 'dense', or cavity 'shared' for a restricted family"
+        )
+    if routing.binds_covariance and family.name == "low_rank":
+        raise ImpossibleCellError(
+            "closed routing needs the ELBO optimum of the family in closed form, and low_rank has none; use 'dense' or "
+            "'diagonal', or routing 'free'"
+        )
+    if routing.binds_mean and not corner.likelihood.conjugate:
+        raise ImpossibleCellError(
+            f"{routing.name} routing binds the belief to the conjugate posterior, and likelihood "
+            f"{corner.likelihood.name!r} has none; use routing 'free' with cavity 'shared'"
+        )
+    _refuse_contradictions(corner)
+
+
+def _refuse_contradictions(corner: Corner) -> None:
+    if corner.is_exact and corner.prior_term:
+        raise SpecError(
+            f"prior_term=True would count the prior twice: in the {corner.cavity.name} corner it enters through every cavity"
+        )
+    if corner.is_exact and corner.jitter:
+        raise SpecError(f"the {corner.cavity.name} corner is exact and takes no jitter; got {corner.jitter}")
+    if corner.routing.name == "mean_closed" and (corner.prior.evidence_tied or not corner.prior.learned):
+        raise SpecError(
+            "mean_closed routing trains the ridge λ = α σ², so its prior precision can be neither fixed nor tied to the "
+            "evidence; leave Prior(learned=True, evidence_tied=0)"
+        )
+    if corner.prior.evidence_tied and not corner.likelihood.conjugate:
+        raise SpecError("evidence-tied precision needs the evidence of a Gaussian likelihood; use a hyperprior instead")

@@ -1,0 +1,135 @@
+"""What a trained cell is afterwards: every replicate's parameters, belief and standardiser, ready to predict."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from corners.beliefs import GammaPrior, GaussianBelief, InverseGammaPrior
+from corners.covariances._base import Params
+from corners.data.batch import DTYPES
+from corners.data.standardiser import Standardiser
+from corners.engine.corner import Corner
+from corners.errors import SpecError
+from corners.likelihoods.gaussian import TARGET_VAR
+from corners.method import Fit, FitStatus, HyperpriorSpec, LastLayer, Trace
+from corners.predictive._base import Predictive
+from corners.types import Array
+
+if TYPE_CHECKING:
+    from corners.data.split import Split
+
+
+@dataclass(frozen=True)
+class Replicate:
+    """One trained replicate, without batch dimensions; ``belief`` is in the units trained in."""
+
+    params: Params
+    belief: GaussianBelief
+    prior_precision: float
+    standardiser: Standardiser
+    best_step: int
+    at_bound: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CornerFit(Fit):
+    """Fit of one cell; see :class:`corners.method.Fit` for what each member promises."""
+
+    method: str
+    corner: Corner
+    seeds: tuple[int, ...]
+    statuses: tuple[FitStatus, ...]
+    replicates: tuple[Replicate, ...]
+    trace: Trace
+    seconds: float
+    dtype: str = "float64"
+
+    def features(self, inputs: Float[Array, "N D"], *, replicate: int = 0) -> Float[Tensor, "N H"]:
+        """Features of inputs in original units."""
+        chosen = self.replicates[replicate]
+        scaled = torch.tensor(chosen.standardiser.inputs(inputs), dtype=DTYPES[self.dtype])
+        with torch.no_grad():
+            return self.corner.backbone.features(chosen.params, scaled)
+
+    def predict(self, inputs: Float[Array, "N D"], *, replicate: int = 0) -> Predictive:
+        """Predictive of one replicate at inputs in original units."""
+        self._require_usable(replicate)
+        chosen = self.replicates[replicate]
+        marginals = chosen.belief.marginals(self.features(inputs, replicate=replicate))
+        scale = chosen.standardiser
+        return self.corner.likelihood.predictive(chosen.params, marginals, scale.target_mean, scale.target_scale)
+
+    def last_layer(self, replicate: int, split: "Split") -> LastLayer | None:
+        """The replicate's last layer on its split; None where the likelihood is not Gaussian."""
+        self._require_usable(replicate)
+        chosen, corner = self.replicates[replicate], self.corner
+        noise_var = corner.likelihood.noise_var(chosen.params)
+        if noise_var is None:
+            return None
+        size = chosen.belief.mean.shape[-1]
+        return LastLayer(
+            features=_numpy(self.features(split.train.inputs, replicate=replicate)),
+            targets=chosen.standardiser.targets(split.train.targets),
+            test_features=_numpy(self.features(split.test.inputs, replicate=replicate)),
+            test_targets=chosen.standardiser.targets(split.test.targets),
+            mean=_numpy(chosen.belief.mean),
+            covariance=_numpy(chosen.belief.covariance.matrix()),
+            prior_precision=chosen.prior_precision,
+            noise_var=float(noise_var),
+            jitter=corner.jitter if corner.covariance.name != "none" else 0.0,
+            cavity=corner.cavity.name,
+            routing=corner.routing.name,
+            family=corner.covariance.name,
+            target_mean=chosen.standardiser.target_mean,
+            target_scale=chosen.standardiser.target_scale,
+            precision_prior=_precision_prior(corner.prior.hyperprior, size),
+            noise_prior=_noise_prior(corner, chosen.params),
+            has_prior_term=corner.has_prior_term,
+            at_bound=chosen.at_bound,
+        )
+
+    def learned(self, replicate: int) -> dict[str, float]:
+        """``prior_precision``, ``noise_scale`` (original units) and ``steps`` to the best state."""
+        chosen = self.replicates[replicate]
+        values = {"prior_precision": chosen.prior_precision, "steps": float(chosen.best_step)}
+        noise_var = self.corner.likelihood.noise_var(chosen.params)
+        if noise_var is not None:
+            values["noise_scale"] = float(noise_var.sqrt()) * chosen.standardiser.target_scale
+        return values
+
+    def _require_usable(self, replicate: int) -> None:
+        status = self.statuses[replicate]
+        if not status.usable:
+            raise SpecError(f"{self.method}, seed {self.seeds[replicate]}: {status.sentence}")
+
+
+def _numpy(tensor: Tensor) -> Array:
+    return tensor.detach().double().numpy()
+
+
+def _precision_prior(prior: GammaPrior | None, size: int) -> HyperpriorSpec | None:
+    return None if prior is None else HyperpriorSpec("gamma", prior.shape, prior.rate_for(size))
+
+
+def _noise_prior(corner: Corner, params: Params) -> HyperpriorSpec | None:
+    prior = getattr(corner.likelihood, "hyperprior", None)
+    if not isinstance(prior, InverseGammaPrior):
+        return None
+    return HyperpriorSpec("inverse_gamma", prior.shape, float(prior.scale_for(params[TARGET_VAR])))
+
+
+def merge_traces(traces: Sequence[Trace], positions: Sequence[Sequence[int]], count: int) -> Trace:
+    """One trace for replicates trained in several programs; steps a program did not reach are NaN."""
+    import numpy as np
+
+    longest = max(traces, key=lambda trace: trace.steps.size)
+    names = {name for trace in traces for name in trace.values}
+    values = {name: np.full((count, longest.steps.size), np.nan) for name in sorted(names)}
+    for trace, where in zip(traces, positions, strict=True):
+        for name, rows in trace.values.items():
+            values[name][list(where), : rows.shape[1]] = rows
+    return Trace(longest.steps, values)

@@ -1,0 +1,51 @@
+"""What a fit says about the hyperparameters it learned: at a bound, noise collapsed, precision ran away (theory 7.3, 7.4)."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from corners.beliefs import GaussianBelief
+from corners.covariances._base import Params
+from corners.engine.corner import Corner
+
+SLACK = 1e-6
+NOISE_COLLAPSE, VARIANCE_STARVED, RUNAWAY = 0.05, 0.99, 100.0
+
+
+def parameters_at_bound(corner: Corner, params: Params) -> tuple[str, ...]:
+    """Names of one replicate's learned parameters of which an element sits on its bound."""
+    found = []
+    ceiling = corner.likelihood.ceiling(params)
+    for name, (low, high) in corner.bounds().items():
+        if name in corner.frozen:
+            continue
+        top = torch.minimum(ceiling.get(name, torch.tensor(torch.inf)), torch.tensor(high))
+        value = params[name]
+        if bool(((value <= low + SLACK) | (value >= top - SLACK)).any()):
+            found.append(name)
+    return tuple(found)
+
+
+def remarks(
+    corner: Corner,
+    params: Params,
+    belief: GaussianBelief,
+    prior_precision: Float[Tensor, ""],
+    features: Float[Tensor, "N H"],
+    at_bound: tuple[str, ...],
+) -> tuple[str, ...]:
+    """Sentences on one replicate, thresholds of theory 7.3."""
+    said = [f"at bound: {', '.join(at_bound)}"] if at_bound else []
+    noise_var = corner.likelihood.noise_var(params)
+    if noise_var is not None:
+        share = float((noise_var / (noise_var + belief.covariance.quadratic(features))).mean())
+        if share < NOISE_COLLAPSE:
+            said.append(f"noise collapsed: it is {share:.1%} of the predictive variance")
+        elif share > VARIANCE_STARVED and not corner.routing.binds_covariance and corner.covariance.name != "none":
+            said.append(f"covariance starved: noise is {share:.1%} of the predictive variance")
+    if corner.prior.learned:
+        spread = belief.mean.square().sum() + belief.covariance.matrix().diagonal(dim1=-2, dim2=-1).sum()
+        ratio = float(prior_precision * spread / belief.mean.shape[-1])
+        if ratio > RUNAWAY:
+            said.append(f"prior precision ran away: {ratio:.3g} times its value at the belief's own spread")
+    return tuple(said)

@@ -1,0 +1,76 @@
+"""The contract of a likelihood: three functionals of one Gaussian marginal, and a predictive."""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from corners.beliefs import Marginals
+from corners.covariances._base import Bounds, Params
+from corners.predictive._base import Predictive
+
+
+class Likelihood(ABC):
+    """``p(y_n | f_n)`` with its parameters among ``params``; every functional is in nats a data point.
+
+    MAP, Bethe and ELBO are one objective with another functional: ``log_prob`` at the mean, ``log_partition``,
+    ``expected_log_prob``. Jensen: ``expected_log_prob ≤ log_partition``, always.
+    """
+
+    name: ClassVar[str]
+    conjugate: ClassVar[bool]
+    """Whether a Gaussian prior gives a Gaussian posterior: closed routing needs it."""
+
+    @property
+    @abstractmethod
+    def frozen(self) -> frozenset[str]:
+        """Parameters that no gradient step moves."""
+
+    @abstractmethod
+    def init(self, targets: Float[Tensor, "B N"]) -> Params:
+        """Likelihood parameters at their start, from the training targets."""
+
+    @abstractmethod
+    def bounds(self) -> Bounds:
+        """Element-wise bounds of the parameters."""
+
+    @abstractmethod
+    def ceiling(self, params: Params) -> dict[str, Float[Tensor, "*B"]]:
+        """Upper bounds that differ between replicates, by parameter."""
+
+    @abstractmethod
+    def noise_var(self, params: Params) -> Float[Tensor, "*B"] | None:
+        """``σ²`` of Gaussian noise in the units trained in; None where the likelihood has none."""
+
+    @abstractmethod
+    def penalty(self, params: Params) -> Float[Tensor, "*B"]:
+        """Negative log hyperprior of the parameters, constants dropped; zero without one."""
+
+    @abstractmethod
+    def log_prob(
+        self, params: Params, targets: Float[Tensor, "*B N"], latent: Float[Tensor, "*B N"]
+    ) -> Float[Tensor, "*B N"]:
+        """``log p(y_n | f_n)``."""
+
+    @abstractmethod
+    def log_partition(
+        self, params: Params, targets: Float[Tensor, "*B N"], marginals: Marginals
+    ) -> Float[Tensor, "*B N"]:
+        """``log ∫ p(y_n | f) N(f; m_n, v_n) df``."""
+
+    @abstractmethod
+    def expected_log_prob(
+        self, params: Params, targets: Float[Tensor, "*B N"], marginals: Marginals
+    ) -> Float[Tensor, "*B N"]:
+        """``∫ log p(y_n | f) N(f; m_n, v_n) df``."""
+
+    @abstractmethod
+    def predictive(self, params: Params, marginals: Marginals, target_mean: float, target_scale: float) -> Predictive:
+        """Predictive of one replicate in original units: targets were ``(y - target_mean) / target_scale``."""
+
+
+def zero_penalty(params: Params, name: str) -> Tensor:
+    """A zero a replicate, shaped like parameter ``name``."""
+    return torch.zeros_like(params[name])

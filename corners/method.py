@@ -1,0 +1,151 @@
+"""What a method is, what a fit promises, and how a fit says how it ended."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from corners.predictive._base import Predictive
+from corners.registry import Registry
+from corners.types import Array, Float
+
+if TYPE_CHECKING:
+    from corners.data.split import Split
+
+METHODS = Registry("method", "corners.baselines")
+
+STATUS_SENTENCES: Mapping[str, str] = {
+    "converged": "converged",
+    "stopped_early": "stopped early: validation NLL no longer improved; the best state was restored",
+    "step_limit": "step limit reached while validation NLL still improved; raise the number of steps",
+    "not_finite": "stopped: the objective became NaN or infinite; the best finite state was restored",
+    "failed": "failed before a finite state was reached; nothing can be predicted",
+    "interrupted": "interrupted; the best state so far is kept",
+    "exact": "exact: no training was needed",
+}
+
+
+@dataclass(frozen=True)
+class FitStatus:
+    """How one replicate ended: a code, the sentence for it, and remarks on what it learned.
+
+    Example
+    -------
+    >>> FitStatus("converged").sentence
+    'converged'
+    """
+
+    code: str
+    detail: str = ""
+    remarks: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.code not in STATUS_SENTENCES:
+            raise ValueError(f"status code must be one of {', '.join(STATUS_SENTENCES)}; got {self.code!r}")
+
+    @property
+    def usable(self) -> bool:
+        """Whether the replicate can predict at all."""
+        return self.code != "failed"
+
+    @property
+    def sentence(self) -> str:
+        """The status as a sentence, with what was noticed about the learned hyperparameters."""
+        parts = [STATUS_SENTENCES[self.code] + (f" ({self.detail})" if self.detail else ""), *self.remarks]
+        return "; ".join(parts)
+
+
+@dataclass(frozen=True)
+class HyperpriorSpec:
+    """A prior on a hyperparameter as plain numbers, so that a sampler can use the fit's own.
+
+    ``family`` is ``"gamma"`` (first = shape, second = rate) or ``"inverse_gamma"`` (first = shape, second = scale).
+    """
+
+    family: str
+    first: float
+    second: float
+
+
+@dataclass(frozen=True)
+class LastLayer:
+    """One fitted last layer on its training part: all that theory.md's fixed-feature quantities need.
+
+    Units are the ones the fit was trained in; multiply targets and noise by ``target_scale`` for original units.
+    ``covariance`` includes the ``jitter`` the cell was trained with. ``noise_var`` is a variance.
+
+    ``cavity`` and ``routing`` are registry names; ``family`` is ``"none"``, ``"diagonal"``, ``"dense"`` or ``"low_rank"``.
+    """
+
+    features: Float[Array, "N H"]
+    targets: Float[Array, " N"]
+    test_features: Float[Array, "M H"]
+    test_targets: Float[Array, " M"]
+    mean: Float[Array, " H"]
+    covariance: Float[Array, "H H"]
+    prior_precision: float
+    noise_var: float
+    jitter: float
+    cavity: str
+    routing: str
+    family: str
+    target_mean: float = 0.0
+    target_scale: float = 1.0
+    precision_prior: HyperpriorSpec | None = None
+    noise_prior: HyperpriorSpec | None = None
+    has_prior_term: bool = True
+    at_bound: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What was recorded while training: steps (shared) and one array a quantity, replicates first.
+
+    Usual keys: ``objective`` (total nats), ``validation_nll`` (nats a point, original units), ``test_nll`` (never used for
+    selection), ``prior_precision``, ``noise_scale`` (original units). After a replicate stopped its entries are NaN.
+    """
+
+    steps: Float[Array, " T"]
+    values: Mapping[str, Float[Array, "B T"]] = field(default_factory=dict)
+
+
+class Fit(ABC):
+    """Every replicate (seed) of one method on one data set; replicate ``k`` belongs to ``seeds[k]``."""
+
+    method: str
+    seeds: tuple[int, ...]
+    statuses: tuple[FitStatus, ...]
+    trace: Trace
+    seconds: float
+
+    @abstractmethod
+    def predict(self, inputs: Float[Array, "N D"], *, replicate: int = 0) -> Predictive:
+        """Predictive of one replicate at inputs in original units."""
+
+    @abstractmethod
+    def last_layer(self, replicate: int, split: "Split") -> LastLayer | None:
+        """The replicate's last layer on its split, or None where the method has no such layer."""
+
+    @abstractmethod
+    def learned(self, replicate: int) -> dict[str, float]:
+        """Hyperparameters of one replicate by name (``noise_scale`` in original units, ``prior_precision``, ``steps``)."""
+
+
+class Method(ABC):
+    """How to get a fit: a frozen specification that holds no data and no state."""
+
+    name: str
+    summary: ClassVar[str] = ""
+    host: ClassVar[str | None] = None
+    """Name of the method whose features this one borrows, if any; its fit is then passed to ``fit``."""
+
+    @abstractmethod
+    def fit(
+        self,
+        splits: "Sequence[Split]",
+        seeds: Sequence[int],
+        *,
+        host: Fit | None = None,
+        progress: Any = None,
+    ) -> Fit:
+        """Fit one replicate a (split, seed) pair; the two sequences have equal length."""

@@ -1,0 +1,233 @@
+"""Training of a batch of replicates: one tensor program, one stopping rule a replicate, the best state kept."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol, Self
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from corners.covariances._base import Params
+from corners.method import FitStatus, Trace
+
+CONVERGED_CHANGE = 1e-6
+"""Relative change of the objective since the best step below which a stop is called converged."""
+
+Watcher = Callable[[int, int, float], None]
+"""Called with (step, replicates still running, best validation NLL so far) every few steps."""
+
+
+class Problem(Protocol):
+    """What a method hands to :func:`train`; all tensors have one leading replicate dimension."""
+
+    @property
+    def count(self) -> int:
+        """Number of replicates."""
+        ...
+
+    def objective(self, params: Params, step: int) -> tuple[Float[Tensor, " B"], Any]:
+        """Objective (a total in nats, minimised) inside the graph, and a state that scoring can reuse."""
+        ...
+
+    def validation(self, params: Params, state: Any) -> Float[Tensor, " B"]:
+        """Validation NLL in nats a point, original units."""
+        ...
+
+    def watched(self, params: Params, state: Any) -> dict[str, Float[Tensor, " B"]]:
+        """Further quantities for the trace; they never influence training."""
+        ...
+
+    def adjust(self, params: Params, step: int, state: Any) -> None:
+        """After a step, in place: clamp to bounds and make updates that are no gradient steps."""
+        ...
+
+    def select(self, index: Tensor) -> Self:
+        """The problem of the replicates ``index`` alone."""
+        ...
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Adam and early stopping; ``patience`` counts checks of the validation NLL, one every ``check_every`` steps."""
+
+    learning_rate: float
+    max_steps: int
+    patience: int
+    threshold: float
+    check_every: int = 1
+    trace_every: int = 10
+
+
+@dataclass
+class Outcome:
+    """What training returns: best parameters, step and status of every replicate, and the trace."""
+
+    params: Params
+    best_steps: list[int]
+    statuses: list[FitStatus]
+    trace: Trace
+    interrupted: bool
+
+
+def train(
+    problem: Problem, params: Params, frozen: frozenset[str], schedule: Schedule, watcher: Watcher | None = None
+) -> Outcome:
+    """Minimise every replicate's objective by Adam; stop each on its own validation NLL; restore its best state.
+
+    A replicate whose objective becomes NaN or infinite stops alone. Replicates that have stopped are dropped from the tensor
+    program. An interrupt (Ctrl-C) keeps the best state of each.
+    """
+    run = _Run(problem, params, frozen, schedule)
+    try:
+        for step in range(schedule.max_steps + 1):
+            run.step(step)
+            if run.finished:
+                break
+            if watcher is not None and step % schedule.trace_every == 0:
+                watcher(step, run.active_count, run.best_validation)
+    except KeyboardInterrupt:
+        run.interrupt()
+    return run.outcome()
+
+
+@dataclass
+class _Run:
+    """The moving parts of one call of :func:`train`; ``live`` maps rows of the current program to replicates."""
+
+    problem: Problem
+    params: Params
+    frozen: frozenset[str]
+    schedule: Schedule
+    live: Tensor = field(init=False)
+    statuses: dict[int, FitStatus] = field(default_factory=dict, init=False)
+    records: list[tuple[int, Tensor, dict[str, Tensor]]] = field(default_factory=list, init=False)
+    interrupted: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        count = self.problem.count
+        self.total_count = count
+        self.live = torch.arange(count)
+        self.best = {name: value.detach().clone() for name, value in self.params.items()}
+        self.best_value = torch.full((count,), torch.inf, dtype=torch.float64)
+        self.best_objective = torch.full((count,), torch.nan, dtype=torch.float64)
+        self.best_step = torch.zeros(count, dtype=torch.long)
+        self.stale = torch.zeros(count, dtype=torch.long)
+        self.running = torch.ones(count, dtype=torch.bool)
+        self.params = {name: value.detach().clone() for name, value in self.params.items()}
+        self.optimiser = self._optimiser()
+
+    @property
+    def finished(self) -> bool:
+        return not bool(self.running.any())
+
+    @property
+    def active_count(self) -> int:
+        return int(self.running.sum())
+
+    @property
+    def best_validation(self) -> float:
+        return float(self.best_value.min())
+
+    def step(self, step: int) -> None:
+        """Score the present state, then move it."""
+        self._compact()
+        total, state = self.problem.objective(self.params, step)
+        last = step == self.schedule.max_steps
+        with torch.no_grad():
+            if last or step % self.schedule.check_every == 0:
+                self._check(step, total.detach(), state)
+            else:
+                self._stop(self.running[self.live] & ~total.detach().isfinite(), "not_finite", step)
+            if not total.requires_grad:
+                self._stop(self.running[self.live], "exact", step)
+            if last:
+                self._stop(self.running[self.live], "step_limit", step)
+        if self.finished:
+            return
+        self.optimiser.zero_grad(set_to_none=True)
+        total.sum().backward()  # replicates share no parameter, so the sum's gradient is each one's own
+        self.optimiser.step()
+        with torch.no_grad():
+            self.problem.adjust(self.params, step, state)
+
+    def _check(self, step: int, total: Tensor, state: Any) -> None:
+        value = self.problem.validation(self.params, state).double()
+        running = self.running[self.live]
+        finite = total.isfinite() & value.isfinite()
+        self._stop(running & ~finite, "not_finite", step)
+        running = running & finite
+        improved = running & (value < self.best_value[self.live] - self.schedule.threshold)
+        self._keep(improved, value, total, step)
+        self.stale[self.live] = torch.where(improved, 0, self.stale[self.live] + 1)
+        out_of_patience = running & (self.stale[self.live] >= self.schedule.patience)
+        change = (total.double() - self.best_objective[self.live]).abs()
+        flat = change <= CONVERGED_CHANGE * (1.0 + total.abs())
+        self._stop(out_of_patience & flat, "converged", step)
+        self._stop(out_of_patience & ~flat, "stopped_early", step)
+        if step % self.schedule.trace_every == 0:
+            self._record(step, total, value, state)
+
+    def _keep(self, improved: Tensor, value: Tensor, total: Tensor, step: int) -> None:
+        if not bool(improved.any()):
+            return
+        rows, replicates = improved.nonzero()[:, 0], self.live[improved]
+        for name, tensor in self.params.items():
+            self.best[name][replicates] = tensor.detach()[rows]
+        self.best_value[replicates] = value[rows]
+        self.best_objective[replicates] = total.double()[rows]
+        self.best_step[replicates] = step
+
+    def _stop(self, rows: Tensor, code: str, step: int) -> None:
+        for replicate in self.live[rows].tolist():
+            reached = bool(self.best_value[replicate].isfinite())
+            detail = f"step {int(self.best_step[replicate])} of {step}" if reached else f"at step {step}"
+            self.statuses[replicate] = FitStatus(code if reached else "failed", detail)
+            self.running[replicate] = False
+
+    def _record(self, step: int, total: Tensor, value: Tensor, state: Any) -> None:
+        quantities = {"objective": total, "validation_nll": value} | self.problem.watched(self.params, state)
+        keep = self.running[self.live]
+        values = {name: torch.where(keep, each.double(), torch.nan) for name, each in quantities.items()}
+        self.records.append((step, self.live.clone(), values))
+
+    def _compact(self) -> None:
+        """Drop stopped replicates once a fifth of the program is idle."""
+        keep = self.running[self.live]
+        if int(keep.sum()) > 0.8 * len(keep):
+            return
+        index = keep.nonzero()[:, 0]
+        old = self.optimiser.state_dict()["state"]
+        names = self._trained()
+        self.problem, self.live = self.problem.select(index), self.live[index]
+        self.params = {name: value.detach()[index].clone() for name, value in self.params.items()}
+        self.optimiser = self._optimiser()
+        for position, name in enumerate(names):
+            if position in old:
+                moments = {key: old[position][key][index].clone() for key in ("exp_avg", "exp_avg_sq")}
+                self.optimiser.state[self.params[name]] = moments | {"step": old[position]["step"].clone()}
+
+    def _trained(self) -> list[str]:
+        return [name for name in self.params if name not in self.frozen]
+
+    def _optimiser(self) -> torch.optim.Optimizer:
+        leaves = [self.params[name].requires_grad_() for name in self._trained()]
+        # A placeholder where everything is fixed: one evaluation is then the whole fit.
+        return torch.optim.Adam(leaves or [torch.zeros(())], lr=self.schedule.learning_rate, foreach=True)
+
+    def interrupt(self) -> None:
+        self.interrupted = True
+        self._stop(self.running[self.live], "interrupted", int(self.best_step.max()))
+
+    def outcome(self) -> Outcome:
+        statuses = [self.statuses[replicate] for replicate in range(self.total_count)]
+        return Outcome(self.best, self.best_step.tolist(), statuses, self._trace(), self.interrupted)
+
+    def _trace(self) -> Trace:
+        names = list(self.records[0][2]) if self.records else []
+        values = {name: torch.full((self.total_count, len(self.records)), torch.nan).double() for name in names}
+        for column, (_, live, quantities) in enumerate(self.records):
+            for name in names:
+                values[name][live, column] = quantities[name]
+        steps = torch.tensor([float(step) for step, _, _ in self.records], dtype=torch.float64)
+        return Trace(steps.numpy(), {name: value.numpy() for name, value in values.items()})

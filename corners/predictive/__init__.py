@@ -1,0 +1,1 @@
+"""Predictive distributions in original units: what every method hands to the scores."""

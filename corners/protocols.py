@@ -1,0 +1,79 @@
+"""Named, versioned protocols: every choice of training and evaluation that is not a method's own."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from corners.errors import SpecError, UnknownNameError
+from corners.registry import unknown_name_message
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How every method of a comparison is trained and scored (design: section 9).
+
+    Parameters
+    ----------
+    scale_targets : divide centred targets by their training standard deviation; scores are on the original scale either way.
+    hidden_bias : biases in hidden layers; never a bias column among the last layer's features.
+    learning_rate, max_steps, patience, threshold : Adam, and early stopping on validation NLL (nats a point).
+    batch_size : rows of a mini-batch for the shared free cells; ``None`` is full batch.
+    backbone_penalty : weight of the squared norm of hidden weights, added to the summed objective.
+    jitter : ε added to Σ in the shared cells and the free covariances (theory 5.6).
+    precision_shape, precision_cap : Gamma hyperprior of the prior precision where the objective has a prior term;
+        ``None`` means no hyperprior.
+    noise_shape, noise_relative_scale : inverse-gamma hyperprior of the noise variance there; ``None`` means none.
+    evidence_tied : steps between MacKay updates of the prior precision; 0 learns it by gradient (theory 7.4).
+    penalty_grid : last-layer penalties of the references, chosen by validation NLL.
+    dtype : "float64" or "float32".
+    """
+
+    name: str
+    scale_targets: bool = True
+    hidden_bias: bool = True
+    learning_rate: float = 0.01
+    max_steps: int = 5000
+    patience: int = 100
+    threshold: float = 1e-6
+    batch_size: int | None = None
+    backbone_penalty: float = 0.01
+    jitter: float = 1e-4
+    precision_shape: float | None = 2.0
+    precision_cap: float = 100.0
+    noise_shape: float | None = 1.0
+    noise_relative_scale: float = 0.01
+    evidence_tied: int = 0
+    penalty_grid: tuple[float, ...] = (0.01, 0.1, 1.0, 10.0)
+    dtype: str = "float64"
+
+    def __post_init__(self) -> None:
+        if self.dtype not in ("float64", "float32"):
+            raise SpecError(f"dtype must be 'float64' or 'float32'; got {self.dtype!r}")
+        for field in ("learning_rate", "max_steps", "patience"):
+            if getattr(self, field) <= 0:
+                raise SpecError(f"{field} must be positive; got {getattr(self, field)}")
+        if not self.penalty_grid:
+            raise SpecError("penalty_grid must hold at least one penalty")
+        if self.batch_size is not None and self.batch_size < 1:
+            raise SpecError(f"batch_size must be at least 1 or None for full batch; got {self.batch_size}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every choice by name, for provenance."""
+        return asdict(self)
+
+
+PROTOCOLS = {"default": Protocol("default")}
+
+
+def get_protocol(name: str | Protocol) -> Protocol:
+    """The protocol called ``name``, or the protocol itself.
+
+    Example
+    -------
+    >>> get_protocol("default").patience
+    100
+    """
+    if isinstance(name, Protocol):
+        return name
+    if name not in PROTOCOLS:
+        raise UnknownNameError(unknown_name_message("protocol", name, sorted(PROTOCOLS)))
+    return PROTOCOLS[name]
