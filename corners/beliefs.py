@@ -10,7 +10,7 @@ from torch import Tensor
 
 from corners.covariances._base import Bounds, Covariance, Params
 from corners.errors import SpecError
-from corners.numerics import LOG_2PI
+from corners.numerics import LOG_2PI, triangular_inverse
 
 LOG_PRECISION_BOUNDS = (-10.0, 12.0)
 """Bounds of the log prior precision (theory 5.7)."""
@@ -102,7 +102,9 @@ class Prior:
         if not 0.0 < self.precision < float("inf"):
             raise SpecError(f"prior precision must be positive and finite; got {self.precision}")
         if self.evidence_tied < 0:
-            raise SpecError(f"evidence_tied counts steps between updates and cannot be negative; got {self.evidence_tied}")
+            raise SpecError(
+                f"evidence_tied counts steps between updates and cannot be negative; got {self.evidence_tied}"
+            )
         if self.evidence_tied and not self.learned:
             raise SpecError("evidence_tied sets the prior precision, learned=False fixes it: choose one of the two")
 
@@ -169,8 +171,8 @@ class Sites:
 
     def leverage(self) -> Float[Tensor, "*B N"]:
         """``h_n = ψ_nᵀ A⁻¹ ψ_n / σ²``."""
-        half = torch.linalg.solve_triangular(self.precision_factor, self.features.mT, upper=False)
-        return half.square().sum(-2) / self.noise_var[..., None]
+        half = self.features @ triangular_inverse(self.precision_factor).mT
+        return half.square().sum(-1) / self.noise_var[..., None]
 
 
 @dataclass(frozen=True)

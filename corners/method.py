@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from corners.predictive._base import Predictive
 from corners.registry import Registry
 from corners.types import Array, Float
@@ -22,6 +24,7 @@ STATUS_SENTENCES: Mapping[str, str] = {
     "failed": "failed before a finite state was reached; nothing can be predicted",
     "interrupted": "interrupted; the best state so far is kept",
     "exact": "exact: no training was needed",
+    "sampled": "sampled: every check of the gate passed",
 }
 
 
@@ -109,6 +112,17 @@ class Trace:
     values: Mapping[str, Float[Array, "B T"]] = field(default_factory=dict)
 
 
+def merge_traces(traces: Sequence[Trace], positions: Sequence[Sequence[int]], count: int) -> Trace:
+    """One trace for replicates trained in several programs; steps a program did not reach are NaN."""
+    longest = max(traces, key=lambda trace: trace.steps.size)
+    names = {name for trace in traces for name in trace.values}
+    values = {name: np.full((count, longest.steps.size), np.nan) for name in sorted(names)}
+    for trace, where in zip(traces, positions, strict=True):
+        for name, rows in trace.values.items():
+            values[name][list(where), : rows.shape[1]] = rows
+    return Trace(longest.steps, values)
+
+
 class Fit(ABC):
     """Every replicate (seed) of one method on one data set; replicate ``k`` belongs to ``seeds[k]``."""
 
@@ -123,6 +137,10 @@ class Fit(ABC):
         """Predictive of one replicate at inputs in original units."""
 
     @abstractmethod
+    def features(self, inputs: Float[Array, "N D"], *, replicate: int = 0) -> Float[Array, "N H"] | None:
+        """Last-layer features of one replicate at inputs in original units; None where there is no such layer."""
+
+    @abstractmethod
     def last_layer(self, replicate: int, split: "Split") -> LastLayer | None:
         """The replicate's last layer on its split, or None where the method has no such layer."""
 
@@ -135,7 +153,6 @@ class Method(ABC):
     """How to get a fit: a frozen specification that holds no data and no state."""
 
     name: str
-    summary: ClassVar[str] = ""
     host: ClassVar[str | None] = None
     """Name of the method whose features this one borrows, if any; its fit is then passed to ``fit``."""
 

@@ -72,3 +72,11 @@ def cholesky_or_nan(matrix: "Tensor") -> "Tensor":
 
     lower, info = torch.linalg.cholesky_ex(matrix)
     return torch.where((info == 0)[..., None, None], lower, torch.nan)
+
+
+def triangular_inverse(lower: "Tensor") -> "Tensor":
+    """``L⁻¹`` of a batch of lower factors: ``‖L⁻¹ψ_n‖²`` for all n is then one product, faster than N triangular solves."""
+    import torch
+
+    eye = torch.eye(lower.shape[-1], dtype=lower.dtype, device=lower.device)
+    return torch.linalg.solve_triangular(lower, eye.expand_as(lower), upper=False)

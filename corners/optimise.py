@@ -1,15 +1,23 @@
 """Training of a batch of replicates: one tensor program, one stopping rule a replicate, the best state kept."""
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from corners.covariances._base import Params
-from corners.method import FitStatus, Trace
+from corners.data.batch import groups_of_equal_shape
+from corners.errors import SpecError
+from corners.method import FitStatus, Trace, merge_traces
+
+if TYPE_CHECKING:
+    from corners.data.split import Split
+
+R = TypeVar("R")
 
 CONVERGED_CHANGE = 1e-6
 """Relative change of the objective since the best step below which a stop is called converged."""
@@ -65,6 +73,7 @@ class Outcome:
 
     params: Params
     best_steps: list[int]
+    best_validation: list[float]
     statuses: list[FitStatus]
     trace: Trace
     interrupted: bool
@@ -89,6 +98,37 @@ def train(
     except KeyboardInterrupt:
         run.interrupt()
     return run.outcome()
+
+
+@dataclass(frozen=True)
+class Fitted(Generic[R]):
+    """All replicates of a method in the order of their splits, however they were grouped for training."""
+
+    replicates: tuple[R, ...]
+    statuses: tuple[FitStatus, ...]
+    trace: Trace
+    seconds: float
+
+
+def fit_in_groups(
+    splits: "Sequence[Split]",
+    seeds: Sequence[int],
+    fit_group: "Callable[[list[Split], list[int]], tuple[list[tuple[R, FitStatus]], Trace]]",
+) -> Fitted[R]:
+    """Train splits of equal shape together: one tensor program a shape, results in the order given."""
+    if len(splits) != len(seeds):
+        raise SpecError(f"one split a seed is needed; got {len(splits)} splits and {len(seeds)} seeds")
+    started = time.perf_counter()
+    groups = groups_of_equal_shape(splits)
+    parts = [fit_group([splits[i] for i in group], [seeds[i] for i in group]) for group in groups]
+    found = {i: pair for group, part in zip(groups, parts, strict=True) for i, pair in zip(group, part[0], strict=True)}
+    pairs = [found[i] for i in range(len(splits))]
+    return Fitted(
+        replicates=tuple(replicate for replicate, _ in pairs),
+        statuses=tuple(status for _, status in pairs),
+        trace=merge_traces([part[1] for part in parts], groups, len(splits)),
+        seconds=time.perf_counter() - started,
+    )
 
 
 @dataclass
@@ -221,7 +261,8 @@ class _Run:
 
     def outcome(self) -> Outcome:
         statuses = [self.statuses[replicate] for replicate in range(self.total_count)]
-        return Outcome(self.best, self.best_step.tolist(), statuses, self._trace(), self.interrupted)
+        steps, values = self.best_step.tolist(), self.best_value.tolist()
+        return Outcome(self.best, steps, values, statuses, self._trace(), self.interrupted)
 
     def _trace(self) -> Trace:
         names = list(self.records[0][2]) if self.records else []

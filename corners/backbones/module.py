@@ -61,7 +61,9 @@ class Module(Backbone):
     def frozen(self) -> frozenset[str]:
         """Everything where the module is not trained; else what the module itself does not train."""
         return frozenset(
-            PREFIX + name for name, value in self.module.named_parameters() if not (self.trained and value.requires_grad)
+            PREFIX + name
+            for name, value in self.module.named_parameters()
+            if not (self.trained and value.requires_grad)
         )
 
     def init(self, columns: int, generators: list[torch.Generator], dtype: torch.dtype) -> Params:

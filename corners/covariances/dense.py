@@ -9,7 +9,7 @@ from torch import Tensor
 
 from corners.covariances import COVARIANCES
 from corners.covariances._base import LOG_VAR_BOUNDS, Bounds, Covariance, CovarianceFamily, Params, require_jitter
-from corners.numerics import cholesky_or_nan
+from corners.numerics import cholesky_or_nan, triangular_inverse
 
 LOG_DIAGONAL, STRICT_LOWER = "covariance.log_diagonal", "covariance.strict_lower"
 
@@ -54,14 +54,14 @@ class FactorCovariance(Covariance):
 
 @dataclass(frozen=True)
 class PrecisionCovariance(Covariance):
-    """``Σ = A⁻¹ + ε I`` held by the Cholesky factor ``L`` of the precision ``A``; the inverse is never formed to score."""
+    """``Σ = A⁻¹ + ε I`` held by the Cholesky factor ``L`` of the precision ``A``; A⁻¹ is never formed to score."""
 
     precision_factor: Float[Tensor, "*B H H"]
     jitter: float = 0.0
 
     def quadratic(self, features: Float[Tensor, "*B N H"]) -> Float[Tensor, "*B N"]:
         """``‖L⁻¹ ψ_n‖² + ε ‖ψ_n‖²``."""
-        form = torch.linalg.solve_triangular(self.precision_factor, features.mT, upper=False).square().sum(-2)
+        form = (features @ triangular_inverse(self.precision_factor).mT).square().sum(-1)
         return form + self.jitter * features.square().sum(-1) if self.jitter else form
 
     def overlap_terms(

@@ -88,15 +88,15 @@ class Corner:
         params |= self.backbone.init(inputs.shape[-1], generators, inputs.dtype)
         with torch.no_grad():
             size = self.backbone.features(params, inputs[:, :1]).shape[-1]
-        return params | self.routing.init(self.prior, self.covariance, size, self._noise_var(params, targets), generators)
+        return params | self.routing.init(
+            self.prior, self.covariance, size, self._noise_var(params, targets), generators
+        )
 
     def bounds(self) -> Bounds:
         """Element-wise bounds of the leaf parameters (theory 5.7)."""
         return self.likelihood.bounds() | self.routing.bounds(self.prior, self.covariance)
 
-    def route(
-        self, params: Params, features: Float[Tensor, "*B N H"], targets: Float[Tensor, "*B N"]
-    ) -> RoutedBelief:
+    def route(self, params: Params, features: Float[Tensor, "*B N H"], targets: Float[Tensor, "*B N"]) -> RoutedBelief:
         """The belief, inside the graph."""
         noise_var = self._noise_var(params, targets)
         return self.routing.bind(params, self.covariance, features, targets, noise_var, self.jitter)

@@ -1,6 +1,5 @@
 """What a trained cell is afterwards: every replicate's parameters, belief and standardiser, ready to predict."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -48,8 +47,11 @@ class CornerFit(Fit):
     seconds: float
     dtype: str = "float64"
 
-    def features(self, inputs: Float[Array, "N D"], *, replicate: int = 0) -> Float[Tensor, "N H"]:
+    def features(self, inputs: Float[Array, "N D"], *, replicate: int = 0) -> Float[Array, "N H"]:
         """Features of inputs in original units."""
+        return _numpy(self._features(inputs, replicate))
+
+    def _features(self, inputs: Float[Array, "N D"], replicate: int) -> Float[Tensor, "N H"]:
         chosen = self.replicates[replicate]
         scaled = torch.tensor(chosen.standardiser.inputs(inputs), dtype=DTYPES[self.dtype])
         with torch.no_grad():
@@ -59,7 +61,7 @@ class CornerFit(Fit):
         """Predictive of one replicate at inputs in original units."""
         self._require_usable(replicate)
         chosen = self.replicates[replicate]
-        marginals = chosen.belief.marginals(self.features(inputs, replicate=replicate))
+        marginals = chosen.belief.marginals(self._features(inputs, replicate))
         scale = chosen.standardiser
         return self.corner.likelihood.predictive(chosen.params, marginals, scale.target_mean, scale.target_scale)
 
@@ -72,9 +74,9 @@ class CornerFit(Fit):
             return None
         size = chosen.belief.mean.shape[-1]
         return LastLayer(
-            features=_numpy(self.features(split.train.inputs, replicate=replicate)),
+            features=self.features(split.train.inputs, replicate=replicate),
             targets=chosen.standardiser.targets(split.train.targets),
-            test_features=_numpy(self.features(split.test.inputs, replicate=replicate)),
+            test_features=self.features(split.test.inputs, replicate=replicate),
             test_targets=chosen.standardiser.targets(split.test.targets),
             mean=_numpy(chosen.belief.mean),
             covariance=_numpy(chosen.belief.covariance.matrix()),
@@ -120,16 +122,3 @@ def _noise_prior(corner: Corner, params: Params) -> HyperpriorSpec | None:
     if not isinstance(prior, InverseGammaPrior):
         return None
     return HyperpriorSpec("inverse_gamma", prior.shape, float(prior.scale_for(params[TARGET_VAR])))
-
-
-def merge_traces(traces: Sequence[Trace], positions: Sequence[Sequence[int]], count: int) -> Trace:
-    """One trace for replicates trained in several programs; steps a program did not reach are NaN."""
-    import numpy as np
-
-    longest = max(traces, key=lambda trace: trace.steps.size)
-    names = {name for trace in traces for name in trace.values}
-    values = {name: np.full((count, longest.steps.size), np.nan) for name in sorted(names)}
-    for trace, where in zip(traces, positions, strict=True):
-        for name, rows in trace.values.items():
-            values[name][list(where), : rows.shape[1]] = rows
-    return Trace(longest.steps, values)

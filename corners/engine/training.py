@@ -1,6 +1,5 @@
 """Training a cell end to end: the cell as a problem for the optimiser, and the method that fits it."""
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,14 +10,14 @@ from torch import Tensor
 
 from corners.beliefs import Prior, RoutedBelief
 from corners.covariances._base import Params
-from corners.data.batch import PartBatch, SplitBatch, groups_of_equal_shape, stack_splits
+from corners.data.batch import PartBatch, SplitBatch, stack_splits
 from corners.engine.corner import Corner
 from corners.engine.evidence_tied import mackay_log_precision
-from corners.engine.fit import CornerFit, Replicate, merge_traces
+from corners.engine.fit import CornerFit, Replicate
 from corners.engine.remarks import parameters_at_bound, remarks
 from corners.errors import SpecError
-from corners.method import Fit, FitStatus, Method
-from corners.optimise import Outcome, Schedule, Watcher, train
+from corners.method import Fit, FitStatus, Method, Trace
+from corners.optimise import Outcome, Schedule, Watcher, fit_in_groups, train
 
 if TYPE_CHECKING:
     from corners.data.split import Split
@@ -137,44 +136,44 @@ class CornerMethod(Method):
             )
 
     def fit(
-        self, splits: "Sequence[Split]", seeds: Sequence[int], *, host: Fit | None = None, progress: Watcher | None = None
+        self,
+        splits: "Sequence[Split]",
+        seeds: Sequence[int],
+        *,
+        host: Fit | None = None,
+        progress: Watcher | None = None,
     ) -> CornerFit:
         """Train one replicate a (split, seed) pair, all of equal shape in one tensor program."""
-        if len(splits) != len(seeds):
-            raise SpecError(f"one split a seed is needed; got {len(splits)} splits and {len(seeds)} seeds")
-        started = time.perf_counter()
-        groups = groups_of_equal_shape(splits)
-        parts = [self._fit_group([splits[i] for i in group], [seeds[i] for i in group], progress) for group in groups]
-        order = [i for group in groups for i in group]
-        flat = sorted(zip(order, [r for part in parts for r in part[0]], strict=True), key=lambda pair: pair[0])
-        trace = merge_traces([part[1].trace for part in parts], groups, len(splits))
+        fitted = fit_in_groups(splits, seeds, lambda some, own: self._fit_group(some, own, progress))
         return CornerFit(
             method=self.name,
             corner=self.corner,
             seeds=tuple(seeds),
-            statuses=tuple(status for _, (_, status) in flat),
-            replicates=tuple(replicate for _, (replicate, _) in flat),
-            trace=trace,
-            seconds=time.perf_counter() - started,
+            statuses=fitted.statuses,
+            replicates=fitted.replicates,
+            trace=fitted.trace,
+            seconds=fitted.seconds,
             dtype=self.dtype,
         )
 
     def _fit_group(
         self, splits: "list[Split]", seeds: list[int], progress: Watcher | None
-    ) -> tuple[list[tuple[Replicate, FitStatus]], Outcome]:
+    ) -> tuple[list[tuple[Replicate, FitStatus]], Trace]:
         data, standardisers = stack_splits(splits, scale_targets=self.scale_targets, dtype=self.dtype)
         generators = [torch.Generator().manual_seed(seed) for seed in seeds]
         params = self.corner.init(data.train.inputs, data.train.targets, generators)
         problem = CornerProblem(self.corner, data, generators, self.batch_size)
         schedule = self._schedule(problem)
         outcome = train(problem, params, self.corner.frozen, schedule, progress)
-        return self._replicates(outcome, data, standardisers), outcome
+        return self._replicates(outcome, data, standardisers), outcome.trace
 
     def _schedule(self, problem: CornerProblem) -> Schedule:
         epoch, own = problem.steps_per_epoch, self.schedule
         if epoch == 1:
             return own
-        return Schedule(own.learning_rate, own.max_steps, own.patience, own.threshold, check_every=epoch, trace_every=epoch)
+        return Schedule(
+            own.learning_rate, own.max_steps, own.patience, own.threshold, check_every=epoch, trace_every=epoch
+        )
 
     def _replicates(
         self, outcome: Outcome, data: SplitBatch, standardisers: "list[Standardiser]"

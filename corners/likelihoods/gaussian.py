@@ -52,7 +52,9 @@ class Gaussian(Likelihood):
 
     def __post_init__(self) -> None:
         if self.noise_scale is not None and not 0.0 < self.noise_scale < float("inf"):
-            raise SpecError(f"noise_scale is a standard deviation and must be positive and finite; got {self.noise_scale}")
+            raise SpecError(
+                f"noise_scale is a standard deviation and must be positive and finite; got {self.noise_scale}"
+            )
         if not self.learned and self.noise_scale is None:
             raise SpecError("learned=False fixes the noise: give noise_scale, the value to fix it at")
 

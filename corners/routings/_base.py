@@ -62,9 +62,9 @@ def conjugate_mean(
     A mean that is bound follows the features inside the graph: detaching it would be another algorithm.
     """
     size = features.shape[-1]
-    scaled = features / noise_var.sqrt()[..., None, None]
+    noise = noise_var[..., None, None]
     eye = torch.eye(size, dtype=features.dtype, device=features.device)
-    lower = cholesky_or_nan(prior_precision[..., None, None] * eye + scaled.mT @ scaled)
-    moment = features.mT @ targets[..., None] / noise_var[..., None, None]
+    lower = cholesky_or_nan(prior_precision[..., None, None] * eye + features.mT @ features / noise)
+    moment = features.mT @ targets[..., None] / noise
     mean = torch.cholesky_solve(moment, lower)[..., 0]
     return mean, Sites(features, targets, noise_var, lower)

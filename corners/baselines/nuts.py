@@ -1,0 +1,155 @@
+"""NUTS on the last layer of another fit: the ground truth as a method, scored like the others."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from jaxtyping import Float
+
+from corners.backbones._base import Backbone
+from corners.errors import CornersError, SpecError, TruthError
+from corners.method import METHODS, Fit, FitStatus, LastLayer, Method, Trace
+from corners.optimise import Watcher
+from corners.predictive._base import Predictive
+from corners.predictive.mixture import MixturePredictive
+from corners.protocols import Protocol
+from corners.types import Array
+
+if TYPE_CHECKING:
+    from corners.data.split import Split
+    from inference.truth.reference import ReferencePosterior
+
+THINNED = 500
+"""Draws kept for predictions, evenly spaced over all chains: a mixture of 4000 components costs without gain."""
+
+
+def sample_layer(
+    layer: LastLayer, *, hierarchical: bool = False, draws: int = 1000, chains: int = 4, seed: int | None = None
+) -> "ReferencePosterior":
+    """Sample the posterior of one last layer at its own hyperparameters, or with its own hyperpriors.
+
+    Raises
+    ------
+    TruthError : the run failed its gate; the message says which check and what to do.
+    """
+    from inference.errors import GateError
+    from inference.truth import Gamma, HyperPriors, InverseGamma, sample_last_layer
+
+    hyperpriors = None
+    if hierarchical:
+        if layer.precision_prior is None or layer.noise_prior is None:
+            raise SpecError("a hierarchical truth needs the hyperpriors of the fit it judges, and this fit has none")
+        hyperpriors = HyperPriors(
+            precision=Gamma(layer.precision_prior.first, layer.precision_prior.second),
+            noise=InverseGamma(layer.noise_prior.first, layer.noise_prior.second),
+        )
+    reference = sample_last_layer(
+        layer.features,
+        layer.targets,
+        prior_precision=layer.prior_precision,
+        noise_scale=layer.noise_var**0.5,
+        hyperpriors=hyperpriors,
+        form="collapsed" if hierarchical else "whitened",
+        chains=chains,
+        draws=draws,
+        seed=seed,
+    )
+    try:
+        return reference.require()
+    except GateError as error:
+        raise TruthError(str(error)) from error
+
+
+@dataclass(frozen=True)
+class NutsFit(Fit):
+    """Draws of every replicate that passed the gate; features and units are the host's."""
+
+    method: str
+    host: Fit
+    seeds: tuple[int, ...]
+    statuses: tuple[FitStatus, ...]
+    references: Mapping[int, "ReferencePosterior"]
+    layers: Mapping[int, LastLayer]
+    trace: Trace
+    seconds: float
+
+    def predict(self, inputs: Float[Array, "N D"], *, replicate: int = 0) -> Predictive:
+        """Mixture of ``N(w_sᵀψ, σ²)`` over the draws, in original units."""
+        if replicate not in self.references:
+            raise SpecError(f"{self.method}, seed {self.seeds[replicate]}: {self.statuses[replicate].sentence}")
+        layer, features = self.layers[replicate], self.host.features(inputs, replicate=replicate)
+        weights = np.concatenate(list(self.references[replicate].draws))
+        weights = weights[:: max(1, len(weights) // THINNED)]
+        means = layer.target_mean + layer.target_scale * (weights @ np.asarray(features).T)
+        return MixturePredictive(means, np.full_like(means, layer.noise_var * layer.target_scale**2))
+
+    def features(self, inputs: Float[Array, "N D"], *, replicate: int = 0) -> Float[Array, "N H"] | None:
+        """The host's features."""
+        return self.host.features(inputs, replicate=replicate)
+
+    def last_layer(self, replicate: int, split: "Split") -> LastLayer | None:
+        """None: the draws are the truth, not a Gaussian belief to be compared with it."""
+        return None
+
+    def learned(self, replicate: int) -> dict[str, float]:
+        """The host's hyperparameters, at which the draws were made."""
+        layer = self.layers[replicate]
+        return {"prior_precision": layer.prior_precision, "noise_scale": layer.noise_var**0.5 * layer.target_scale}
+
+
+@METHODS.register("nuts")
+@dataclass(frozen=True)
+class Nuts(Method):
+    """NUTS in PyMC on the last layer that ``host`` trained, hyperparameters fixed at the host's (theory 10.1 i).
+
+    Example
+    -------
+    >>> Nuts.host
+    'sequential'
+    """
+
+    draws: int = 1000
+    chains: int = 4
+    name: str = "nuts"
+    host: ClassVar[str | None] = "sequential"
+
+    @classmethod
+    def example(cls) -> "Nuts":
+        """A small member for the law suite."""
+        return cls(draws=500)
+
+    @classmethod
+    def from_protocol(cls, protocol: Protocol, backbone: Backbone) -> "Nuts":
+        """As theory 10.1 says; features come from the host."""
+        return cls()
+
+    def fit(
+        self,
+        splits: "Sequence[Split]",
+        seeds: Sequence[int],
+        *,
+        host: Fit | None = None,
+        progress: Watcher | None = None,
+    ) -> NutsFit:
+        """Sample one last layer a (split, seed) pair; a run that fails its gate is a failed replicate."""
+        if host is None:
+            raise SpecError(f"nuts samples the last layer of another fit: pass host=, the fit of {self.host!r}")
+        started = time.perf_counter()
+        references, layers, statuses = {}, {}, []
+        for k, (split, seed) in enumerate(zip(splits, seeds, strict=True)):
+            try:
+                layer = host.last_layer(k, split)
+                if layer is None:
+                    raise SpecError(f"{host.method} has no last layer to sample")
+                layers[k] = layer
+                references[k] = sample_layer(layer, draws=self.draws, chains=self.chains, seed=seed)
+                statuses.append(FitStatus("sampled"))
+            except CornersError as error:
+                statuses.append(FitStatus("failed", detail=str(error)))
+            if progress is not None:
+                progress(k + 1, len(splits) - k - 1, float("nan"))
+        seconds = time.perf_counter() - started
+        trace = Trace(np.zeros(0))
+        return NutsFit(self.name, host, tuple(seeds), tuple(statuses), references, layers, trace, seconds)
