@@ -35,8 +35,6 @@ _HOMES = {
     "method_names": "corners.study",
 }
 
-__all__ = ["__version__", *sorted(_HOMES)]
-
 if TYPE_CHECKING:
     from corners.backbones.identity import Identity as Identity
     from corners.backbones.mlp import MLP as MLP
@@ -67,9 +65,9 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     """Load a public name on first use (PEP 562)."""
     if name not in _HOMES:
-        raise AttributeError(f"module 'corners' has no attribute {name!r}; it has {', '.join(__all__)}")
+        raise AttributeError(f"module 'corners' has no attribute {name!r}; it has {', '.join(sorted(_HOMES))}")
     return getattr(importlib.import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return ["__version__", *sorted(_HOMES)]

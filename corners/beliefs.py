@@ -1,4 +1,4 @@
-"""Beliefs about the last layer: the prior and its hyperpriors, the Gaussian belief, what a routing and a cavity return."""
+"""Beliefs about the last layer: prior and hyperpriors, the Gaussian belief, what a routing and a cavity return."""
 
 import math
 from dataclasses import dataclass
@@ -9,8 +9,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from corners.covariances._base import Bounds, Covariance, Params
+from corners.covariances._linalg import row_squares, triangular_inverse
 from corners.errors import SpecError
-from corners.numerics import LOG_2PI, triangular_inverse
+from corners.numerics import LOG_2PI
 
 LOG_PRECISION_BOUNDS = (-10.0, 12.0)
 """Bounds of the log prior precision (theory 5.7)."""
@@ -88,8 +89,8 @@ class HalfCauchyPrior:
 class Prior:
     """``p(w) = N(0, α⁻¹ I)``: where α starts, whether it is learned, and what keeps it in place.
 
-    ``evidence_tied``: every so many steps α is set by MacKay's update at the current features and held constant in between
-    (theory 7.4); 0 means it is learned by gradient like every other parameter.
+    ``evidence_tied``: every so many steps α is set by MacKay's update at the current features and held constant in
+    between (theory 7.4); 0 means it is learned by gradient like every other parameter.
     """
 
     precision: float = 1.0
@@ -172,7 +173,7 @@ class Sites:
     def leverage(self) -> Float[Tensor, "*B N"]:
         """``h_n = ψ_nᵀ A⁻¹ ψ_n / σ²``."""
         half = self.features @ triangular_inverse(self.precision_factor).mT
-        return half.square().sum(-1) / self.noise_var[..., None]
+        return row_squares(half) / self.noise_var[..., None]
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ class LastLayer:
     Units are the ones the fit was trained in; multiply targets and noise by ``target_scale`` for original units.
     ``covariance`` includes the ``jitter`` the cell was trained with. ``noise_var`` is a variance.
 
-    ``cavity`` and ``routing`` are registry names; ``family`` is ``"none"``, ``"diagonal"``, ``"dense"`` or ``"low_rank"``.
+    ``cavity``, ``routing`` and ``family`` are registry names, the last one of the covariance.
     """
 
     features: Float[Array, "N H"]
@@ -104,8 +104,8 @@ class LastLayer:
 class Trace:
     """What was recorded while training: steps (shared) and one array a quantity, replicates first.
 
-    Usual keys: ``objective`` (total nats), ``validation_nll`` (nats a point, original units), ``test_nll`` (never used for
-    selection), ``prior_precision``, ``noise_scale`` (original units). After a replicate stopped its entries are NaN.
+    Usual keys: ``objective`` (total nats), ``validation_nll`` (nats a point, original units), ``test_nll`` (never
+    used for selection), ``prior_precision``, ``noise_scale`` (original units). Once a replicate stopped it is NaN.
     """
 
     steps: Float[Array, " T"]
@@ -146,7 +146,7 @@ class Fit(ABC):
 
     @abstractmethod
     def learned(self, replicate: int) -> dict[str, float]:
-        """Hyperparameters of one replicate by name (``noise_scale`` in original units, ``prior_precision``, ``steps``)."""
+        """Hyperparameters of one replicate by name (``noise_scale`` in original units, ``prior_precision``, …)."""
 
 
 class Method(ABC):

@@ -1,16 +1,12 @@
 """Numerical primitives that more than one family needs; repairs are reported, never silent."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg.lapack import dpotrf  # pyright: ignore[reportAttributeAccessIssue]
 
 from corners.errors import NotPositiveDefiniteError
 from corners.types import Array, Float
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 
@@ -35,7 +31,7 @@ def safe_cholesky(matrix: Float[Array, "H H"], *, largest_jitter: float = 1e-6) 
 
     Raises
     ------
-    NotPositiveDefiniteError : the matrix is not positive definite even then, or holds NaN; the message says by how much.
+    NotPositiveDefiniteError : the matrix holds NaN or is not positive definite even then; the message says by how much.
 
     Example
     -------
@@ -45,13 +41,13 @@ def safe_cholesky(matrix: Float[Array, "H H"], *, largest_jitter: float = 1e-6) 
     """
     if not np.isfinite(matrix).all():
         raise NotPositiveDefiniteError("the matrix holds NaN or infinity; check features and hyperparameters")
-    lower, info = lapack.dpotrf(matrix, lower=1, clean=1)
+    lower, info = dpotrf(matrix, lower=1, clean=1)
     if info == 0:
         return CholeskyFactor(lower, 0.0)
     scale = max(float(np.abs(np.diag(matrix)).mean()), np.finfo(float).tiny)
     relative = 1e-12
     while relative <= largest_jitter * 1.0001:
-        lower, info = lapack.dpotrf(matrix + relative * scale * np.eye(len(matrix)), lower=1, clean=1)
+        lower, info = dpotrf(matrix + relative * scale * np.eye(len(matrix)), lower=1, clean=1)
         if info == 0:
             return CholeskyFactor(lower, relative * scale)
         relative *= 100.0
@@ -60,23 +56,3 @@ def safe_cholesky(matrix: Float[Array, "H H"], *, largest_jitter: float = 1e-6) 
         f"the matrix is not positive definite (smallest eigenvalue {smallest:.3g}) even with jitter "
         f"{largest_jitter * scale:.3g}; raise the prior precision or the noise, or drop collinear features"
     )
-
-
-def cholesky_or_nan(matrix: "Tensor") -> "Tensor":
-    """Lower factors of a batch of symmetric matrices; a matrix that is not positive definite gives NaN.
-
-    One replicate's failure must not stop its siblings, so nothing is raised and nothing is repaired: the NaN reaches that
-    replicate's objective and the training loop stops it alone, with the status "not finite".
-    """
-    import torch
-
-    lower, info = torch.linalg.cholesky_ex(matrix)
-    return torch.where((info == 0)[..., None, None], lower, torch.nan)
-
-
-def triangular_inverse(lower: "Tensor") -> "Tensor":
-    """``L⁻¹`` of a batch of lower factors: ``‖L⁻¹ψ_n‖²`` for all n is then one product, faster than N triangular solves."""
-    import torch
-
-    eye = torch.eye(lower.shape[-1], dtype=lower.dtype, device=lower.device)
-    return torch.linalg.solve_triangular(lower, eye.expand_as(lower), upper=False)

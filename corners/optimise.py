@@ -84,8 +84,8 @@ def train(
 ) -> Outcome:
     """Minimise every replicate's objective by Adam; stop each on its own validation NLL; restore its best state.
 
-    A replicate whose objective becomes NaN or infinite stops alone. Replicates that have stopped are dropped from the tensor
-    program. An interrupt (Ctrl-C) keeps the best state of each.
+    A replicate whose objective becomes NaN or infinite stops alone. Replicates that have stopped are dropped from the
+    tensor program. An interrupt (Ctrl-C) keeps the best state of each.
     """
     run = _Run(problem, params, frozen, schedule)
     try:

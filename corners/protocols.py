@@ -13,7 +13,7 @@ class Protocol:
 
     Parameters
     ----------
-    scale_targets : divide centred targets by their training standard deviation; scores are on the original scale either way.
+    scale_targets : divide centred targets by their training standard deviation; scores stay on the original scale.
     hidden_bias : biases in hidden layers; never a bias column among the last layer's features.
     learning_rate, max_steps, patience, threshold : Adam, and early stopping on validation NLL (nats a point).
     batch_size : rows of a mini-batch for the shared free cells; ``None`` is full batch.

@@ -74,7 +74,7 @@ def make_method(
     ----------
     name : a registry name; ``method_names()`` lists them.
     protocol : a protocol or its name.
-    backbone : from inputs to features; by default one hidden layer of 50 tanh units, with biases where the protocol has them.
+    backbone : from inputs to features; by default one hidden layer of 50 tanh units.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def compare(
     methods : registry names or methods; by default all of them.
     backbone, protocol : as in :func:`make_method`, for methods given by name.
     seeds : the paired unit: each sets the split (where it is drawn) and the initial weights.
-    truth_seeds : for how many of the seeds NUTS samples the posterior of every belief; only if "nuts" is among the methods.
+    truth_seeds : for how many seeds NUTS samples the posterior of every belief; only if "nuts" is among the methods.
     truth : "fixed" samples at each fit's own hyperparameters, "hierarchical" with each fit's own hyperpriors.
     reporter : hears the progress.
 

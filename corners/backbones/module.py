@@ -37,7 +37,7 @@ class Module(Backbone):
     True
     """
 
-    module: nn.Module = field(default_factory=lambda: nn.Identity())
+    module: nn.Module = field(default_factory=nn.Identity)
     reset: bool = True
     trained: bool = True
     name: ClassVar[str] = "module"
@@ -48,7 +48,8 @@ class Module(Backbone):
         changing = [name for name, part in self.module.named_modules() if getattr(part, "track_running_stats", False)]
         if changing and self.module.training:
             raise SpecError(
-                f"submodules {', '.join(changing)} update running statistics while training, which replicates cannot share; "
+                f"submodules {', '.join(changing)} update running statistics while training, which replicates cannot "
+                "share; "
                 "call module.eval() first, or replace them by nn.LayerNorm or nn.GroupNorm"
             )
 
@@ -122,5 +123,6 @@ class Module(Backbone):
             raise SpecError(f"the module does not accept inputs with {columns} columns: {error}") from error
         if output.dim() != 3 or output.shape[1] != 2:
             raise SpecError(
-                f"the module must map (N, D) to (N, H); for inputs of shape (2, {columns}) it gave {tuple(output.shape[1:])}"
+                "the module must map (N, D) to (N, H); "
+                f"for inputs of shape (2, {columns}) it gave {tuple(output.shape[1:])}"
             )

@@ -61,7 +61,7 @@ class GaussianProcessFit(Fit):
 @METHODS.register("gaussian_process")
 @dataclass(frozen=True)
 class GaussianProcess(Method):
-    """Type-II maximum likelihood with ``restarts`` restarts; above ``max_rows`` training rows it uses a random subset and says so.
+    """Type-II maximum likelihood with restarts; above ``max_rows`` training rows it uses a random subset and says so.
 
     Reference: Rasmussen and Williams (2006), Gaussian Processes for Machine Learning, algorithm 2.1.
 

@@ -46,6 +46,6 @@ def require_sites(cavity: str, routed: RoutedBelief) -> Sites:
     """The sites of the belief, or the reason why this cavity needs them."""
     if routed.sites is None:
         raise ImpossibleCellError(
-            f"the {cavity} cavity removes data from a belief that is bound to them; a free belief has no sites to remove"
+            f"the {cavity} cavity removes data from a belief that is bound to them; a free belief has none to remove"
         )
     return routed.sites

@@ -11,8 +11,8 @@ from corners.beliefs import Marginals, RoutedBelief, Sites
 from corners.cavities import CAVITIES
 from corners.cavities._base import Cavity, require_sites, sum_over_plates
 from corners.covariances._base import Params
+from corners.covariances._linalg import cholesky_or_nan
 from corners.likelihoods._base import Likelihood
-from corners.numerics import cholesky_or_nan
 
 
 def _leave_one_out(sites: Sites, mean: Tensor, prior_precision: Tensor) -> tuple[Tensor, Tensor]:

@@ -11,8 +11,9 @@ from corners.beliefs import Marginals, RoutedBelief
 from corners.cavities import CAVITIES
 from corners.cavities._base import Cavity, require_sites
 from corners.covariances._base import Params
+from corners.covariances._linalg import cholesky_or_nan
 from corners.likelihoods._base import Likelihood
-from corners.numerics import LOG_2PI, cholesky_or_nan
+from corners.numerics import LOG_2PI
 
 
 @CAVITIES.register("sequential")

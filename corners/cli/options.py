@@ -26,7 +26,7 @@ def json_option(function: F) -> F:
 def limit_threads(count: int) -> None:
     """Give every numerical library of this process ``count`` threads.
 
-    The tensors of a last layer are small: more threads seldom help, and two processes with all cores each slow each other down.
+    The tensors of a last layer are small: more threads seldom help, and processes that share cores hinder each other.
     """
     import threadpoolctl
     import torch

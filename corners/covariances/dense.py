@@ -9,7 +9,7 @@ from torch import Tensor
 
 from corners.covariances import COVARIANCES
 from corners.covariances._base import LOG_VAR_BOUNDS, Bounds, Covariance, CovarianceFamily, Params, require_jitter
-from corners.numerics import cholesky_or_nan, triangular_inverse
+from corners.covariances._linalg import cholesky_or_nan, row_squares, triangular_inverse
 
 LOG_DIAGONAL, STRICT_LOWER = "covariance.log_diagonal", "covariance.strict_lower"
 
@@ -27,8 +27,8 @@ class FactorCovariance(Covariance):
 
     def quadratic(self, features: Float[Tensor, "*B N H"]) -> Float[Tensor, "*B N"]:
         """``‖Lᵀ ψ_n‖² + ε ‖ψ_n‖²``."""
-        form = (features @ self.factor).square().sum(-1)
-        return form + self.jitter * features.square().sum(-1) if self.jitter else form
+        form = row_squares(features @ self.factor)
+        return form + self.jitter * row_squares(features) if self.jitter else form
 
     def overlap_terms(
         self, mean: Float[Tensor, "*B H"], shift: Float[Tensor, "*B"]
@@ -61,8 +61,8 @@ class PrecisionCovariance(Covariance):
 
     def quadratic(self, features: Float[Tensor, "*B N H"]) -> Float[Tensor, "*B N"]:
         """``‖L⁻¹ ψ_n‖² + ε ‖ψ_n‖²``."""
-        form = (features @ triangular_inverse(self.precision_factor).mT).square().sum(-1)
-        return form + self.jitter * features.square().sum(-1) if self.jitter else form
+        form = row_squares(features @ triangular_inverse(self.precision_factor).mT)
+        return form + self.jitter * row_squares(features) if self.jitter else form
 
     def overlap_terms(
         self, mean: Float[Tensor, "*B H"], shift: Float[Tensor, "*B"]

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from corners.covariances import COVARIANCES
 from corners.covariances._base import LOG_VAR_BOUNDS, Bounds, Covariance, CovarianceFamily, Params, require_jitter
+from corners.covariances._linalg import cholesky_or_nan, row_squares
 from corners.errors import ImpossibleCellError, SpecError
-from corners.numerics import cholesky_or_nan
 
 LOG_VAR, FACTOR = "covariance.log_var", "covariance.factor"
 
@@ -25,7 +25,7 @@ class LowRankCovariance(Covariance):
     def quadratic(self, features: Float[Tensor, "*B N H"]) -> Float[Tensor, "*B N"]:
         """``Σ_d ψ_nd² D_d + ‖Bᵀ ψ_n‖²``."""
         diagonal = (features.square() @ self.variances[..., None])[..., 0]
-        return diagonal + (features @ self.factor).square().sum(-1)
+        return diagonal + row_squares(features @ self.factor)
 
     def overlap_terms(
         self, mean: Float[Tensor, "*B H"], shift: Float[Tensor, "*B"]
@@ -58,7 +58,8 @@ class LowRankCovariance(Covariance):
 class LowRank(CovarianceFamily):
     """A diagonal plus ``rank`` directions; a rank above the number of features is cut to it when built.
 
-    ``initial_var`` starts every ``D_d``; the factor starts at ``N(0, initial_var / rank)``, since at ``B = 0`` its gradient is zero.
+    ``initial_var`` starts every ``D_d``; the factor starts at ``N(0, initial_var / rank)``, since at ``B = 0`` its
+    gradient is zero.
 
     Example
     -------

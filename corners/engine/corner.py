@@ -1,6 +1,6 @@
 """The product point of the design space: the one place where cavity, routing and the other axes meet."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
@@ -21,7 +21,7 @@ from corners.routings import ROUTINGS
 from corners.routings._base import Routing
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Corner:
     """One cell: which data the belief sees, where the belief comes from, and everything around it.
 
@@ -46,23 +46,45 @@ class Corner:
     corners.errors.ImpossibleCellError: sequential cavity with free routing is not defined: ...
     """
 
-    cavity: Cavity | str
-    routing: Routing | str
-    covariance: CovarianceFamily | str
-    likelihood: Likelihood = field(default_factory=Gaussian)
-    prior: Prior = field(default_factory=Prior)
-    backbone: Backbone = field(default_factory=MLP)
-    jitter: float = 0.0
-    backbone_penalty: float = 0.01
-    prior_term: bool | None = None
+    cavity: Cavity
+    routing: Routing
+    covariance: CovarianceFamily
+    likelihood: Likelihood
+    prior: Prior
+    backbone: Backbone
+    jitter: float
+    backbone_penalty: float
+    prior_term: bool | None
 
-    def __post_init__(self) -> None:
-        for axis, registry in (("cavity", CAVITIES), ("routing", ROUTINGS), ("covariance", COVARIANCES)):
-            value = getattr(self, axis)
-            object.__setattr__(self, axis, registry.get(value)() if isinstance(value, str) else value)
-        require_jitter(self.jitter)
-        if not 0.0 <= self.backbone_penalty < float("inf"):
-            raise SpecError(f"backbone_penalty must be at least 0 and finite; got {self.backbone_penalty}")
+    def __init__(
+        self,
+        cavity: Cavity | str,
+        routing: Routing | str,
+        covariance: CovarianceFamily | str,
+        likelihood: Likelihood | None = None,
+        prior: Prior | None = None,
+        backbone: Backbone | None = None,
+        *,
+        jitter: float = 0.0,
+        backbone_penalty: float = 0.01,
+        prior_term: bool | None = None,
+    ) -> None:
+        fields = {
+            "cavity": CAVITIES.get(cavity)() if isinstance(cavity, str) else cavity,
+            "routing": ROUTINGS.get(routing)() if isinstance(routing, str) else routing,
+            "covariance": COVARIANCES.get(covariance)() if isinstance(covariance, str) else covariance,
+            "likelihood": likelihood or Gaussian(),
+            "prior": prior or Prior(),
+            "backbone": backbone or MLP(),
+            "jitter": jitter,
+            "backbone_penalty": backbone_penalty,
+            "prior_term": prior_term,
+        }
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+        require_jitter(jitter)
+        if not 0.0 <= backbone_penalty < float("inf"):
+            raise SpecError(f"backbone_penalty must be at least 0 and finite; got {backbone_penalty}")
         _refuse_impossible(self)
 
     @property
@@ -129,13 +151,14 @@ def _refuse_impossible(corner: Corner) -> None:
     cavity, routing, family = corner.cavity, corner.routing, corner.covariance
     if cavity.name == "sequential" and not routing.binds_covariance:
         raise ImpossibleCellError(
-            f"sequential cavity with {routing.name} routing is not defined: every prefix of the data needs a belief of its "
-            "own, and only the conjugate posterior gives them all; use routing 'closed'"
+            f"sequential cavity with {routing.name} routing is not defined: every prefix of the data needs a belief "
+            "of its own, and only the conjugate posterior gives them all; use routing 'closed'"
         )
     if cavity.needs_sites and not routing.binds_mean:
         raise ImpossibleCellError(
-            "leave-one-out cavity with free routing is refused: a free belief has no data to leave out, and with a free "
-            "(μ, Σ) in the leave-one-out formula the data term grows with every v_n and drives Σ to 0 (theory 3.8f); "
+            "leave-one-out cavity with free routing is refused: a free belief has no data to leave out, and with a "
+            "free (μ, Σ) in the leave-one-out formula the data term grows with every v_n and drives Σ to 0 (theory "
+            "3.8f); "
             "use routing 'closed' or 'mean_closed', or cavity 'shared'"
         )
     if corner.is_exact and family.name != "dense":
@@ -159,14 +182,15 @@ def _refuse_impossible(corner: Corner) -> None:
 def _refuse_contradictions(corner: Corner) -> None:
     if corner.is_exact and corner.prior_term:
         raise SpecError(
-            f"prior_term=True would count the prior twice: in the {corner.cavity.name} corner it enters through every cavity"
+            f"prior_term=True would count the prior twice: in the {corner.cavity.name} corner it enters through every "
+            "cavity"
         )
     if corner.is_exact and corner.jitter:
         raise SpecError(f"the {corner.cavity.name} corner is exact and takes no jitter; got {corner.jitter}")
     if corner.routing.name == "mean_closed" and (corner.prior.evidence_tied or not corner.prior.learned):
         raise SpecError(
-            "mean_closed routing trains the ridge λ = α σ², so its prior precision can be neither fixed nor tied to the "
-            "evidence; leave Prior(learned=True, evidence_tied=0)"
+            "mean_closed routing trains the ridge λ = α σ², so its prior precision can be neither fixed nor tied to "
+            "the evidence; leave Prior(learned=True, evidence_tied=0)"
         )
     if corner.prior.evidence_tied and not corner.likelihood.conjugate:
         raise SpecError("evidence-tied precision needs the evidence of a Gaussian likelihood; use a hyperprior instead")

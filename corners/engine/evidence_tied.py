@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 UPDATES = 10
-"""Fixed-point updates a call; the next call starts from their result, so the fixed point is approached over training."""
+"""Fixed-point updates a call; the next call starts from their result and comes nearer to the fixed point."""
 
 
 def mackay_log_precision(

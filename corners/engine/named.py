@@ -15,8 +15,9 @@ from corners.registry import unknown_name_message
 def named_cell(name: str, protocol: Protocol, backbone: Backbone) -> CornerMethod:
     """The cell called ``name`` with the schedule, hyperpriors and floors of the protocol.
 
-    The exact corners take no hyperprior and no jitter: their objective is the evidence or the leave-one-out score itself. Every
-    cell with a prior overlap takes the protocol's hyperpriors, since its objective is unbounded below without (theory 7.1).
+    The exact corners take no hyperprior and no jitter: they minimise the negative evidence or leave-one-out score itself.
+    Every cell with a prior overlap takes the protocol's hyperpriors: without them its objective is unbounded below
+    (theory 7.1).
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What a fit says about the hyperparameters it learned: at a bound, noise collapsed, precision ran away (theory 7.3, 7.4)."""
+"""What a fit says about its hyperparameters: at a bound, noise collapsed, precision ran away (theory 7.3, 7.4)."""
 
 import torch
 from jaxtyping import Float

@@ -118,7 +118,7 @@ class CornerProblem:
 class CornerMethod(Method):
     """A cell with the schedule it is trained under.
 
-    ``batch_size`` is refused where the belief is bound to all data at once: a mini-batch would bind it to another posterior.
+    ``batch_size`` is refused where the belief is bound to all data: a mini-batch would bind it to another posterior.
     """
 
     name: str
@@ -131,8 +131,8 @@ class CornerMethod(Method):
     def __post_init__(self) -> None:
         if self.batch_size is not None and self.corner.routing.binds_mean:
             raise SpecError(
-                f"mini-batches are for the shared cavity with free routing; {self.name} binds its belief to all rows, and a "
-                "mini-batch would bind it to another posterior. Use batch_size=None, or a scroll_* cell"
+                f"mini-batches are for the shared cavity with free routing; {self.name} binds its belief to all rows, "
+                "and a mini-batch would bind it to another posterior. Use batch_size=None, or a scroll_* cell"
             )
 
     def fit(

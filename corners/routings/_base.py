@@ -9,7 +9,7 @@ from torch import Tensor
 
 from corners.beliefs import Prior, RoutedBelief, Sites
 from corners.covariances._base import Bounds, CovarianceFamily, Params
-from corners.numerics import cholesky_or_nan
+from corners.covariances._linalg import cholesky_or_nan
 
 
 class Routing(ABC):

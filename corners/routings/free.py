@@ -1,4 +1,4 @@
-"""Free routing: mean and covariance are parameters of the Bethe free energy, trained with everything else (theory 3.5)."""
+"""Free routing: mean and covariance are parameters of the free energy, trained with everything else (theory 3.5)."""
 
 from dataclasses import dataclass
 from typing import ClassVar
