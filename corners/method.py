@@ -19,7 +19,7 @@ METHODS = Registry("method", "corners.baselines")
 STATUS_SENTENCES: Mapping[str, str] = {
     "converged": "converged",
     "stopped_early": "stopped early: validation NLL no longer improved; the best state was restored",
-    "step_limit": "step limit reached while validation NLL still improved; raise the number of steps",
+    "step_limit": "step limit reached before early stopping; raise the number of steps",
     "not_finite": "stopped: the objective became NaN or infinite; the best finite state was restored",
     "failed": "failed before a finite state was reached; nothing can be predicted",
     "interrupted": "interrupted; the best state so far is kept",

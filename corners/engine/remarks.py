@@ -6,7 +6,9 @@ from torch import Tensor
 
 from corners.beliefs import GaussianBelief
 from corners.covariances._base import Params
+from corners.data.batch import PartBatch
 from corners.engine.corner import Corner
+from corners.method import FitStatus
 
 SLACK = 1e-6
 NOISE_COLLAPSE, VARIANCE_STARVED, RUNAWAY = 0.05, 0.99, 100.0
@@ -24,6 +26,25 @@ def parameters_at_bound(corner: Corner, params: Params) -> tuple[str, ...]:
         if bool(((value <= low + SLACK) | (value >= top - SLACK)).any()):
             found.append(name)
     return tuple(found)
+
+
+def data_remarks(corner: Corner, train: PartBatch, constant_target: bool) -> tuple[str, ...]:
+    """Sentences on one replicate's training part where it makes the objective unbounded below (theory 3.7)."""
+    said = []
+    if constant_target:
+        said.append("the training targets are constant: only the noise floor keeps the objective bounded")
+    rows = torch.cat([train.inputs[0], train.targets[0, :, None]], -1)
+    counts = torch.unique(rows, dim=0, return_counts=True)[1]
+    if corner.cavity.name == "leave_one_out" and len(rows) > 1 and bool((counts > 1).all()):
+        said.append("every training row is duplicated: leave-one-out sees its twin, and only the noise floor bounds it")
+    return tuple(said)
+
+
+def start_remark(best_step: int, status: FitStatus) -> tuple[str, ...]:
+    """Says so where early stopping went back to the very start."""
+    if best_step == 0 and status.code != "exact":
+        return ("validation NLL never improved on the start: features and hyperparameters are untrained",)
+    return ()
 
 
 def remarks(

@@ -14,7 +14,7 @@ from corners.data.batch import PartBatch, SplitBatch, stack_splits
 from corners.engine.corner import Corner
 from corners.engine.evidence_tied import mackay_log_precision
 from corners.engine.fit import CornerFit, Replicate
-from corners.engine.remarks import parameters_at_bound, remarks
+from corners.engine.remarks import data_remarks, parameters_at_bound, remarks, start_remark
 from corners.errors import SpecError
 from corners.method import Fit, FitStatus, Method, Trace
 from corners.optimise import Outcome, Schedule, Watcher, fit_in_groups, train
@@ -187,7 +187,11 @@ class CornerMethod(Method):
             params = {name: value[k] for name, value in outcome.params.items()}
             belief = routed.belief.select(torch.tensor(k))
             at_bound = parameters_at_bound(self.corner, params)
-            said = remarks(self.corner, params, belief, routed.prior_precision[k], features[k], at_bound)
+            said = (
+                *data_remarks(self.corner, data.train.select(torch.tensor([k])), standardiser.constant_target),
+                *start_remark(outcome.best_steps[k], status),
+                *remarks(self.corner, params, belief, routed.prior_precision[k], features[k], at_bound),
+            )
             precision = float(routed.prior_precision[k])
             replicate = Replicate(params, belief, precision, standardiser, outcome.best_steps[k], at_bound)
             found.append((replicate, FitStatus(status.code, status.detail, said if status.usable else ())))
