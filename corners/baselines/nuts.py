@@ -19,6 +19,7 @@ from corners.types import Array
 
 if TYPE_CHECKING:
     from corners.data.split import Split
+    from inference.truth.priors import Hyperpriors
     from inference.truth.reference import ReferencePosterior
 
 THINNED = 500
@@ -32,34 +33,40 @@ def sample_layer(
 
     Raises
     ------
-    TruthError : the run failed its gate; the message says which check and what to do.
+    TruthError : the run failed its gate or could not be made; the message says which check and what to do.
+    SpecError : ``hierarchical`` for a fit without hyperpriors.
     """
-    from inference.errors import GateError
-    from inference.truth import Gamma, HyperPriors, InverseGamma, sample_last_layer
+    from inference.errors import InferenceError
+    from inference.truth import sample_last_layer
 
-    hyperpriors = None
+    known = {"prior_precision": layer.prior_precision, "noise_scale": layer.noise_var**0.5}
     if hierarchical:
-        if layer.precision_prior is None or layer.noise_prior is None:
-            raise SpecError("a hierarchical truth needs the hyperpriors of the fit it judges, and this fit has none")
-        hyperpriors = HyperPriors(
-            precision=Gamma(layer.precision_prior.first, layer.precision_prior.second),
-            noise=InverseGamma(layer.noise_prior.first, layer.noise_prior.second),
-        )
-    reference = sample_last_layer(
-        layer.features,
-        layer.targets,
-        prior_precision=layer.prior_precision,
-        noise_scale=layer.noise_var**0.5,
-        hyperpriors=hyperpriors,
-        form="collapsed" if hierarchical else "whitened",
-        chains=chains,
-        draws=draws,
-        seed=seed,
-    )
+        known = {"hyperpriors": _hyperpriors(layer)}
     try:
+        reference = sample_last_layer(
+            layer.features,
+            layer.targets,
+            **known,
+            form="collapsed" if hierarchical else "whitened",
+            chains=chains,
+            draws=draws,
+            seed=seed,
+        )
         return reference.require()
-    except GateError as error:
+    except InferenceError as error:
         raise TruthError(str(error)) from error
+
+
+def _hyperpriors(layer: LastLayer) -> "Hyperpriors":
+    """The fit's own hyperpriors, as the sampler's."""
+    from inference.truth import Gamma, Hyperpriors, InverseGamma
+
+    precision, noise = layer.precision_prior, layer.noise_prior
+    if precision is None or noise is None:
+        raise SpecError("a hierarchical truth needs the hyperpriors of the fit it judges, and this fit has none")
+    return Hyperpriors(
+        prior_precision=Gamma(precision.first, precision.second), noise_var=InverseGamma(noise.first, noise.second)
+    )
 
 
 @dataclass(frozen=True)
@@ -80,10 +87,11 @@ class NutsFit(Fit):
         if replicate not in self.references:
             raise SpecError(f"{self.method}, seed {self.seeds[replicate]}: {self.statuses[replicate].sentence}")
         layer, features = self.layers[replicate], self.host.features(inputs, replicate=replicate)
-        weights = np.concatenate(list(self.references[replicate].draws))
-        weights = weights[:: max(1, len(weights) // THINNED)]
-        means = layer.target_mean + layer.target_scale * (weights @ np.asarray(features).T)
-        return MixturePredictive(means, np.full_like(means, layer.noise_var * layer.target_scale**2))
+        location, scale = self.references[replicate].predictive_draws(np.asarray(features))
+        kept = slice(None, None, max(1, len(location) // THINNED))
+        means = layer.target_mean + layer.target_scale * location[kept]
+        noise_var = (layer.target_scale * scale[kept, None]) ** 2
+        return MixturePredictive(means, np.broadcast_to(noise_var, means.shape).copy())
 
     def features(self, inputs: Float[Array, "N D"], *, replicate: int = 0) -> Float[Array, "N H"] | None:
         """The host's features."""
