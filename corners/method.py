@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -166,3 +166,30 @@ class Method(ABC):
         progress: Any = None,
     ) -> Fit:
         """Fit one replicate a (split, seed) pair; the two sequences have equal length."""
+
+
+@runtime_checkable
+class Reporter(Protocol):
+    """Hears what a comparison is doing; the command line draws it as progress bars."""
+
+    def start(self, task: str, total: int | None) -> None:
+        """A method or a sampler run begins; ``total`` steps at most where that is known."""
+
+    def update(self, step: int, running: int, best: float) -> None:
+        """It goes on: steps done, replicates still running, best validation NLL so far (NaN where there is none)."""
+
+    def finish(self, message: str) -> None:
+        """It is over."""
+
+
+class Silent:
+    """A reporter that says nothing."""
+
+    def start(self, task: str, total: int | None) -> None:
+        """Nothing."""
+
+    def update(self, step: int, running: int, best: float) -> None:
+        """Nothing."""
+
+    def finish(self, message: str) -> None:
+        """Nothing."""

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -26,6 +26,7 @@ Watcher = Callable[[int, int, float], None]
 """Called with (step, replicates still running, best validation NLL so far) every few steps."""
 
 
+@runtime_checkable
 class Problem(Protocol):
     """What a method hands to :func:`train`; all tensors have one leading replicate dimension."""
 
@@ -50,7 +51,7 @@ class Problem(Protocol):
         """After a step, in place: clamp to bounds and make updates that are no gradient steps."""
         ...
 
-    def select(self, index: Tensor) -> Self:
+    def select(self, index: Tensor) -> "Problem":
         """The problem of the replicates ``index`` alone."""
         ...
 

@@ -1,6 +1,6 @@
 """Named, versioned protocols: every choice of training and evaluation that is not a method's own."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from corners.errors import SpecError, UnknownNameError
@@ -77,3 +77,17 @@ def get_protocol(name: str | Protocol) -> Protocol:
     if name not in PROTOCOLS:
         raise UnknownNameError(unknown_name_message("protocol", name, sorted(PROTOCOLS)))
     return PROTOCOLS[name]
+
+
+def with_options(protocol: Protocol, **options: Any) -> Protocol:
+    """The protocol with some choices replaced; its name says so.
+
+    Example
+    -------
+    >>> with_options(get_protocol("default"), patience=20).name
+    'default (patience=20)'
+    """
+    if not options:
+        return protocol
+    changed = ", ".join(f"{name}={value}" for name, value in options.items())
+    return replace(protocol, name=f"{protocol.name} ({changed})", **options)

@@ -3,17 +3,16 @@
 import datetime
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from corners.data.dataset import Dataset
 from corners.data.split import Split
 from corners.data.splitters import splits_for
 from corners.engine.cells import CELLS
 from corners.errors import CornersError, SpecError, UnknownNameError
-from corners.method import METHODS, Fit, Method
-from corners.protocols import Protocol as TrainingProtocol
-from corners.protocols import get_protocol
+from corners.method import METHODS, Fit, Method, Reporter, Silent
+from corners.protocols import Protocol, get_protocol
 from corners.registry import unknown_name_message
 
 if TYPE_CHECKING:
@@ -21,32 +20,6 @@ if TYPE_CHECKING:
     from corners.comparison.comparison import Comparison
 
 DEFAULT_SEEDS = range(5, 10)
-
-
-class Reporter(Protocol):
-    """Hears what a comparison is doing; the command line draws it as progress bars."""
-
-    def start(self, task: str, total: int | None) -> None:
-        """A method or a sampler run begins; ``total`` steps at most where that is known."""
-
-    def update(self, step: int, running: int, best: float) -> None:
-        """It goes on: steps done, replicates still running, best validation NLL so far (NaN where there is none)."""
-
-    def finish(self, message: str) -> None:
-        """It is over."""
-
-
-class Silent:
-    """A reporter that says nothing."""
-
-    def start(self, task: str, total: int | None) -> None:
-        """Nothing."""
-
-    def update(self, step: int, running: int, best: float) -> None:
-        """Nothing."""
-
-    def finish(self, message: str) -> None:
-        """Nothing."""
 
 
 def method_names() -> list[str]:
@@ -65,9 +38,7 @@ def method_summary(name: str) -> str:
     return CELLS[name].summary if name in CELLS else METHODS.summary(name)
 
 
-def make_method(
-    name: str, *, protocol: "str | TrainingProtocol" = "default", backbone: "Backbone | None" = None
-) -> Method:
+def make_method(name: str, *, protocol: str | Protocol = "default", backbone: "Backbone | None" = None) -> Method:
     """The method called ``name`` under a protocol.
 
     Parameters
@@ -105,7 +76,7 @@ def compare(
     *,
     backbone: "Backbone | None" = None,
     seeds: Iterable[int] = DEFAULT_SEEDS,
-    protocol: "str | TrainingProtocol" = "default",
+    protocol: str | Protocol = "default",
     truth_seeds: int = 1,
     truth: str = "fixed",
     reporter: Reporter | None = None,
@@ -163,7 +134,7 @@ class _Plan:
     splits: tuple[Split, ...]
     seeds: tuple[int, ...]
     methods: tuple[Method, ...]
-    protocol: TrainingProtocol
+    protocol: Protocol
     truth_seeds: int
     truth: str
     command: str
@@ -184,7 +155,7 @@ class _Plan:
 
 
 def _methods(
-    methods: Sequence[str | Method] | None, protocol: "str | TrainingProtocol", backbone: "Backbone | None"
+    methods: Sequence[str | Method] | None, protocol: str | Protocol, backbone: "Backbone | None"
 ) -> tuple[Method, ...]:
     """Methods made from their names, each with the host it needs, hosts first."""
     if isinstance(methods, str):
@@ -324,17 +295,3 @@ def _describe(data: Dataset | Split | Sequence[Split]) -> dict[str, Any]:
         return {"rows": data.n, "columns": data.d, "source": data.source, "sha256": data.fingerprint}
     split = data if isinstance(data, Split) else data[0]
     return {"rows": split.n, "columns": split.d, "source": f"{split.kind} split", "sha256": split.fingerprint}
-
-
-def with_options(protocol: TrainingProtocol, **options: Any) -> TrainingProtocol:
-    """The protocol with some choices replaced; its name says so.
-
-    Example
-    -------
-    >>> with_options(get_protocol("default"), patience=20).name
-    'default (patience=20)'
-    """
-    if not options:
-        return protocol
-    changed = ", ".join(f"{name}={value}" for name, value in options.items())
-    return replace(protocol, name=f"{protocol.name} ({changed})", **options)

@@ -90,8 +90,8 @@ def run_one(
 ) -> "Comparison":
     """One comparison with progress on standard error."""
     from corners.cli.progress import Progressing
-    from corners.protocols import get_protocol
-    from corners.study import compare, with_options
+    from corners.protocols import get_protocol, with_options
+    from corners.study import compare
 
     changes = {key: options[key] for key in ("batch_size", "max_steps") if options.get(key) is not None}
     if options.get("evidence_tied"):

@@ -3,7 +3,6 @@
 import math
 import time
 from types import TracebackType
-from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -29,7 +28,7 @@ class Progressing:
         )
         self.task = "", 0.0
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "Progressing":
         if self.live:
             self.bar.start()
         return self

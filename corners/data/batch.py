@@ -48,8 +48,8 @@ class SplitBatch:
 
     def select(self, index: Tensor) -> "SplitBatch":
         """The replicates ``index``."""
-        parts = [part.select(index) for part in (self.train, self.validation, self.test)]
-        return SplitBatch(*parts, self.log_scale[index])
+        train, validation, test = (part.select(index) for part in (self.train, self.validation, self.test))
+        return SplitBatch(train, validation, test, self.log_scale[index])
 
 
 def stack_splits(

@@ -1,0 +1,1 @@
+"""Where tables come from: one file a source; a new file here is found without any list being edited."""

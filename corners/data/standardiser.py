@@ -1,0 +1,108 @@
+"""Centring and scaling learnt on the training part, and the way back to original units."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from corners.data._arrays import FrozenArrays, frozen
+from corners.data.split import Part
+from corners.errors import DataError
+from corners.types import Array, Float
+
+
+@dataclass(frozen=True, eq=False)
+class Standardiser(FrozenArrays):
+    """``x' = (x - input_mean) / input_scale`` and ``y' = (y - target_mean) / target_scale``.
+
+    Parameters
+    ----------
+    input_mean, input_scale : (D,), units of the inputs; the scale of a constant column is 1.
+    target_mean, target_scale : units of the target; the scale is 1 where targets are only centred, or constant.
+    constant_target : the training targets were all the same, so nothing could be scaled.
+
+    Example
+    -------
+    >>> from corners.data.split import Part
+    >>> s = Standardiser.fit(Part([[1.0], [3.0]], [10.0, 30.0]), scale_targets=True)
+    >>> s.inputs([[5.0]]).tolist(), s.targets([30.0]).tolist(), s.original_var(np.array([1.0])).tolist()
+    ([[3.0]], [1.0], [100.0])
+    """
+
+    input_mean: Float[Array, " D"]
+    input_scale: Float[Array, " D"]
+    target_mean: float
+    target_scale: float
+    constant_target: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("input_mean", "input_scale"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))
+        if not (np.all(self.input_scale > 0) and self.target_scale > 0):
+            raise DataError("a scale is zero or negative; scales must be positive (1 for a constant column)")
+
+    @classmethod
+    def fit(cls, part: Part, scale_targets: bool) -> "Standardiser":
+        """Means and standard deviations (ddof 0) of one part; targets are always centred, scaled only when asked.
+
+        A multiplication of the targets by a power of two multiplies ``target_mean`` and ``target_scale`` exactly, so
+        that the scaled targets are the same to the last bit.
+        """
+        if part.n == 0:
+            raise DataError("a part without rows has no mean; at least one row is needed")
+        input_mean, input_scale = _location_scale(part.inputs)
+        target_mean, target_scale = (float(each[0]) for each in _location_scale(part.targets[:, None]))
+        constant = _is_constant(part.targets[:, None])
+        scale = target_scale if scale_targets else 1.0
+        return cls(input_mean, input_scale, target_mean, scale, constant_target=bool(constant[0]))
+
+    def inputs(self, inputs: object) -> Float[Array, "N D"]:
+        """Standardised inputs; (N,) is taken as one column."""
+        x = np.asarray(inputs, dtype=np.float64)
+        wide = x[:, None] if x.ndim == 1 else x
+        if wide.ndim != 2 or wide.shape[1] != len(self.input_mean):
+            columns = len(self.input_mean)
+            raise DataError(
+                f"inputs have shape {x.shape}; the standardiser was fitted on (N, {columns}): give as many columns"
+            )
+        return (wide - self.input_mean) / self.input_scale
+
+    def targets(self, targets: object) -> Float[Array, " N"]:
+        """Centred and scaled targets; (N, 1) is taken as (N,)."""
+        y = np.asarray(targets, dtype=np.float64)
+        flat = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
+        if flat.ndim != 1:
+            raise DataError(f"targets have shape {y.shape}; they must be (N,) or (N, 1)")
+        return (flat - self.target_mean) / self.target_scale
+
+    def original_mean(self, mean: Float[Array, "*B N"]) -> Float[Array, "*B N"]:
+        """``target_mean + target_scale * mean``: a predictive mean in the target's unit."""
+        return mean * self.target_scale + self.target_mean
+
+    def original_var(self, var: Float[Array, "*B N"]) -> Float[Array, "*B N"]:
+        """``target_scale**2 * var``: a predictive variance in the squared unit of the target."""
+        return var * self.target_scale**2
+
+    @property
+    def log_scale(self) -> float:
+        """``log target_scale``: what a change to original units adds to a negative log density, in nats a point."""
+        return math.log(self.target_scale)
+
+
+def _is_constant(columns: Float[Array, "N D"]) -> Array:
+    """All rows equal, up to the rounding of their own mean: a scale-free test."""
+    spread = columns.max(axis=0) - columns.min(axis=0)
+    return spread <= 8.0 * np.finfo(np.float64).eps * np.abs(columns).max(axis=0)
+
+
+def _location_scale(columns: Float[Array, "N D"]) -> tuple[Float[Array, " D"], Float[Array, " D"]]:
+    """Mean and standard deviation (ddof 0) of each column; 1 where it is constant.
+
+    The deviations are divided by a power of two before they are squared: exact, and neither 1e-200 nor 1e200 is lost.
+    """
+    constant = _is_constant(columns)
+    mean = np.where(constant, columns[0], columns.mean(axis=0))
+    deviation = columns - mean
+    _, exponent = np.frexp(np.abs(deviation).max(axis=0))
+    scale = np.ldexp(np.sqrt(np.mean(np.ldexp(deviation, -exponent) ** 2, axis=0)), exponent)
+    return mean, np.where(constant, 1.0, scale)
