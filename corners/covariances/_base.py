@@ -1,7 +1,7 @@
 """The contract of a covariance: the value Σ (its quadratic forms) and the family (how Σ is parameterised and bound)."""
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
@@ -34,11 +34,11 @@ class Covariance(ABC):
         """``Σ`` written out."""
 
     @abstractmethod
-    def detach(self) -> Self:
+    def detach(self) -> "Covariance":
         """The same value outside the graph."""
 
     @abstractmethod
-    def select(self, index: Tensor) -> Self:
+    def select(self, index: Tensor) -> "Covariance":
         """The replicates ``index`` along the leading dimension."""
 
 

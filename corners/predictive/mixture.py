@@ -88,7 +88,9 @@ class MixturePredictive(Predictive):
         residuals = require_targets(targets, self.means.shape[1]) - self.means
         first = _mean_absolute(residuals, self.variances).mean(axis=0)
         low, step, points = self._grid()
-        return first - (self._spread_by_pairs() if points > len(self.means) else self._spread_by_grid(low, step, points))
+        return first - (
+            self._spread_by_pairs() if points > len(self.means) else self._spread_by_grid(low, step, points)
+        )
 
     def sample(self, count: int, generator: np.random.Generator) -> Float[Array, "S N"]:
         """Choose a component a draw, the same for every data point, then independent normal draws from it."""

@@ -1,0 +1,44 @@
+# Every target works in a fresh clone: what it needs is installed first.
+BIN ?= .venv/bin
+
+.PHONY: help demo test slow lint types arch bench ci
+.DEFAULT_GOAL := help
+
+help: ## what can be made
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  \1\t\2/' | expand -t 12
+
+demo: ## the first command of README: install, then the main job on embedded real data
+	python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/corners demo
+
+test: ## the second command of README: install, then the tests
+	python3 -m venv .venv && .venv/bin/pip install -e ".[test]" && .venv/bin/pip install --no-deps laplace-torch==0.3 && .venv/bin/python -m pytest
+
+slow: $(BIN)/ruff ## the long statistical checks, which `make test` leaves out
+	$(BIN)/python -m pytest -m slow
+
+lint: $(BIN)/ruff ## ruff: rules and format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(BIN)/ruff ## pyright
+	$(BIN)/pyright
+
+arch: $(BIN)/ruff ## the import contracts of pyproject.toml
+	$(BIN)/lint-imports
+
+# A file of tests/benchmarks is a script with a main part, or holds tests with the fixture of pytest-benchmark.
+bench: $(BIN)/ruff ## times and ratios on one core; compare numbers of one run only
+	@export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1; for file in tests/benchmarks/bench_*.py; do \
+		echo "== $$file"; \
+		if grep -q '^if __name__ == "__main__":' $$file; then \
+			$(BIN)/python -m tests.benchmarks.$$(basename $$file .py) || exit 1; \
+		else \
+			$(BIN)/python -m pytest $$file -n0 -s --benchmark-enable --jaxtyping-packages= || exit 1; \
+		fi; \
+	done
+
+ci: ## everything, in an environment made anew
+	.ci/run
+
+$(BIN)/ruff:
+	python3 -m venv .venv && .venv/bin/pip install -e ".[dev]"

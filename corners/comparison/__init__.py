@@ -1,0 +1,1 @@
+"""Comparison of fits: scores, paired tests, ordering, identifiability and agreement with sampled posteriors."""

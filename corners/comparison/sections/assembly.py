@@ -1,0 +1,74 @@
+"""The report of a comparison: its sections in order, and every number of it for machines."""
+
+from typing import TYPE_CHECKING, Any
+
+from corners.comparison.document import Document
+from corners.comparison.glossary import CELLS, GLOSSARY, INTRODUCTION
+from corners.comparison.palette import styles
+from corners.comparison.records import json_ready
+from corners.comparison.sections import identification, ordering, prediction, run, truth
+
+if TYPE_CHECKING:
+    from corners.comparison.comparison import Comparison
+
+SECTIONS = (prediction, truth, ordering, identification, run)
+
+
+def comparison_document(comparison: "Comparison") -> Document:
+    """Every section, with one style a method throughout."""
+    look = styles(comparison.methods)
+    return Document(
+        title=f"{comparison.dataset_name}: Bayesian last layers compared",
+        subtitle=_subtitle(comparison),
+        introduction=INTRODUCTION,
+        cells=CELLS,
+        methods=tuple(
+            (method, comparison.method_summaries[method])
+            for method in comparison.methods
+            if method in comparison.method_summaries
+        ),
+        sections=tuple(each.section(comparison, look) for each in SECTIONS),
+        glossary=GLOSSARY,
+    )
+
+
+def _subtitle(comparison: "Comparison") -> str:
+    first, last = min(comparison.seeds), max(comparison.seeds)
+    seeds = f"seed {first}" if first == last else f"{len(comparison.seeds)} seeds from {first} to {last}"
+    split = comparison.splits[0]
+    rows = split.train.targets.size + split.validation.targets.size + split.test.targets.size
+    return (
+        f"{len(comparison.methods)} methods, {seeds}; {rows} rows, {split.train.inputs.shape[1]} inputs, target "
+        f"{split.target_name}; {comparison.provenance.date[:10]}"
+    )
+
+
+def comparison_numbers(comparison: "Comparison") -> dict[str, Any]:
+    """Every number of the report as values that JSON can hold."""
+    learned = [
+        {"method": method, "seed": comparison.seeds[k], **comparison.fits[method].learned(k)}
+        for method, k in comparison.usable()
+    ]
+    return json_ready(
+        {
+            "dataset": comparison.dataset_name,
+            "description": comparison.dataset_description,
+            "seeds": comparison.seeds,
+            "records": comparison.records(),
+            "seed_records": comparison.seed_records(),
+            "learned": learned,
+            "agreement": comparison.agreement().records(),
+            "ordering": comparison.ordering().records(),
+            "identifiability": comparison.identifiability().records(),
+            "unavailable": comparison.unavailable,
+            "reference_failures": [
+                {"method": method, "seed": seed, "reason": reason}
+                for (method, seed), reason in comparison.reference_failures.items()
+            ],
+            "published": [
+                {"method": method, "score": score, "mean": value}
+                for (method, score), value in comparison.published.items()
+            ],
+            "provenance": comparison.provenance.to_dict(),
+        }
+    )

@@ -1,0 +1,231 @@
+"""Sample a Gaussian last layer with PyMC's No-U-Turn sampler, and certify the run."""
+
+import contextlib
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from inference.errors import SpecError
+from inference.truth import stacks
+from inference.truth.chains import Chains, run_chains
+from inference.truth.diagnostics import diagnose, psis_loo
+from inference.truth.evidence import BridgeEstimate, bridge_evidence
+from inference.truth.gate import Diagnostics, judge
+from inference.truth.loo import PsisLoo
+from inference.truth.models import Form, Twin, natural_draws, structure_of, twin
+from inference.truth.priors import Hyperpriors
+from inference.truth.problem import LastLayerProblem, last_layer_problem
+from inference.truth.reference import Provenance, ReferencePosterior, gaussian_log_density
+from inference.truth.whitening import Whitening, whiten
+from inference.types import Array, Float
+
+TUNE = {"whitened": 300, "collapsed": 300, "plain": 1000}
+
+
+def sample_last_layer(  # noqa: PLR0913 (what is sampled, and how: all of it is recorded)
+    features: Any,
+    targets: Any,
+    *,
+    prior_precision: float | None = None,
+    noise_scale: float | None = None,
+    hyperpriors: Hyperpriors | None = None,
+    form: str = "whitened",
+    chains: int = 4,
+    draws: int = 1000,
+    tune: int | None = None,
+    target_accept: float = 0.9,
+    seed: int | None = None,
+    progress: bool = False,
+) -> ReferencePosterior:
+    r"""Draw from $p(w\mid y)$ (and of the hyperparameters that have a density) and judge the run (theory 10.1).
+
+    The target is always PyMC's log density of the model as it stands; only the geometry differs:
+
+    - ``whitened`` moves in the coordinates in which that density's own mode and curvature are a standard Gaussian;
+    - ``plain`` adapts a diagonal scale as PyMC does by default: slow, and the independent check of the other two;
+    - ``collapsed`` (hyperpriors only) samples the hyperparameters with the weights integrated out and draws the weights
+      from their exact conditional: by far the fastest where the hyperparameters are unknown.
+
+    With hyperpriors and fewer points than features the weights are sampled non-centred, $w=z/\sqrt\alpha$.
+
+    Parameters
+    ----------
+    features, targets : (N, H) and (N,) or (N, 1), finite numbers.
+    prior_precision, noise_scale : $\alpha$ and the standard deviation $\sigma$; leave out the one that has a density.
+    hyperpriors : densities of the unknown hyperparameters.
+    chains, draws, tune : ``tune`` None takes 300 steps (1000 for ``plain``).
+    target_accept : mean acceptance the step size is tuned to.
+    seed : None draws a fresh one; either way it is in the result.
+    progress : show a progress bar on standard error.
+
+    Returns
+    -------
+    ReferencePosterior : call ``.require()`` before using it as truth; one that failed the gate refuses to be used.
+
+    Raises
+    ------
+    DataError : shapes that do not fit, NaN or infinity (the place is named), not numbers.
+    SpecError : a hyperparameter given twice or not at all, not positive; too few chains or draws; an impossible form.
+    UnavailableError : PyMC or ArviZ cannot be imported.
+
+    Example
+    -------
+    >>> result = sample_last_layer(np.eye(2), np.ones(2), prior_precision=1.0, noise_scale=1.0, draws=200, seed=1)
+    >>> result.weights.shape, result.log_likelihood.shape, result.seed
+    ((4, 200, 2), (800, 2), 1)
+    """
+    problem = last_layer_problem(
+        features, targets, prior_precision=prior_precision, noise_scale=noise_scale, hyperpriors=hyperpriors
+    )
+    tune = TUNE.get(form, 0) if tune is None else tune
+    settings = {"form": form, "chains": chains, "draws": draws, "tune": tune, "target_accept": target_accept}
+    _check(settings)
+    if seed is None:
+        seed = int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1)
+    return _Run(problem, settings, seed, progress).result()
+
+
+def _check(settings: dict[str, Any]) -> None:
+    if settings["form"] not in TUNE:
+        raise SpecError(f"form must be one of {', '.join(TUNE)} but got {settings['form']!r}")
+    for name, least in (("chains", 2), ("draws", 4), ("tune", 0)):
+        if settings[name] < least:
+            raise SpecError(f"{name} must be at least {least} but got {settings[name]}; R-hat needs chains to compare")
+    if not 0.0 < settings["target_accept"] < 1.0:
+        raise SpecError(f"target_accept must lie strictly between 0 and 1 but got {settings['target_accept']}")
+
+
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    """Draws in natural units with the statistics the gate judges."""
+
+    weights: Float[Array, "chains draws H"]
+    hyperparameters: dict[str, Array]
+    log_likelihood: Float[Array, "S N"]
+    diagnostics: Diagnostics
+
+    @property
+    def passed(self) -> bool:
+        draws = len(self.log_likelihood)
+        return judge(self.diagnostics, draws=draws, hyperpriors=bool(self.hyperparameters)).passed
+
+    def loo(self) -> PsisLoo:
+        """Pareto-smoothed leave-one-out; not a number for a run that failed (stuck draws have no tail to smooth)."""
+        count = len(self.log_likelihood)
+        if not self.passed:
+            unknown = np.full(self.log_likelihood.shape[1], np.nan)
+            return PsisLoo(unknown, unknown, draws=count)
+        return psis_loo(self.log_likelihood, float(np.mean(self.diagnostics.ess_mean)) / count)
+
+
+class _Run:
+    """One sampling run: compile (or reuse), whiten, sample, judge; each with its wall time."""
+
+    def __init__(self, problem: LastLayerProblem, settings: dict[str, Any], seed: int, progress: bool) -> None:
+        self.problem, self.settings, self.seed, self.progress = problem, settings, seed, progress
+        self.seconds: dict[str, float] = {}
+        wide = not problem.hyperparameters_known and problem.features.shape[0] < problem.features.shape[1]
+        self.form: Form = "collapsed" if settings["form"] == "collapsed" else "non_centred" if wide else "centred"
+        streams = np.random.SeedSequence(seed).spawn(settings["chains"] + 2)
+        *self.chain_rngs, self.weights_rng, self.bridge_rng = [np.random.default_rng(stream) for stream in streams]
+
+    def result(self) -> ReferencePosterior:
+        structure = structure_of(self.problem, self.form)
+        with self._timed("compile"):
+            model = twin(structure)
+        # The graph holds one problem's data at a time; threads that share it take turns.
+        with model.lock, stacks.one_blas_thread():
+            model.set_data(self.problem)
+            with self._timed("compile"):
+                model.density(self._guess(model))
+            geometry = self._geometry(model)
+            with self._timed("sampling"):
+                chains = self._sample(model, geometry)
+            with self._timed("judging"):
+                drawn = self._drawn(model, chains)
+                evidence = self._evidence(model, chains, drawn)
+        return self._certified(geometry, chains, drawn, evidence)
+
+    @contextlib.contextmanager
+    def _timed(self, part: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self.seconds[part] = self.seconds.get(part, 0.0) + time.perf_counter() - start
+
+    def _guess(self, model: Twin) -> Float[Array, " P"]:
+        """Hyperparameters of the order of the data, in the model's logarithmic coordinates, and weights at zero."""
+        spread = float(np.mean(self.problem.targets**2)) or 1.0
+        size = float(np.mean(np.sum(self.problem.features**2, axis=1))) or 1.0
+        log_noise = np.log(0.1 * spread) * (1.0 if self.problem.noise_is_var else 0.5)
+        logs = {"prior_precision": np.log(size / spread), "noise_scale": log_noise}
+        weights = 0 if self.form == "collapsed" else self.problem.features.shape[1]
+        return np.concatenate([[logs[name] for name in model.structure.free], np.zeros(weights)])
+
+    def _geometry(self, model: Twin) -> Whitening | None:
+        if self.settings["form"] == "plain":
+            return None
+        with self._timed("whitening"):
+            guess = self._guess(model)
+            count = model.density.scalars
+            return whiten(model.density, guess[:count], len(guess) - count)
+
+    def _sample(self, model: Twin, geometry: Whitening | None) -> Chains:
+        return run_chains(
+            model.model,
+            model.density,
+            geometry,
+            self._guess(model),
+            rngs=self.chain_rngs,
+            draws=self.settings["draws"],
+            tune=self.settings["tune"],
+            target_accept=self.settings["target_accept"],
+            progress=self.progress,
+        )
+
+    def _drawn(self, model: Twin, chains: Chains) -> _Drawn:
+        hyperparameters, weights = natural_draws(self.problem, model.structure, chains.positions, self.weights_rng)
+        flat = weights.reshape(-1, weights.shape[2])
+        noise = hyperparameters.get("noise_scale")
+        scale = np.full(len(flat), self.problem.noise) if noise is None else noise.reshape(-1)
+        log_likelihood = gaussian_log_density(self.problem.targets, flat @ self.problem.features.T, scale)
+        diagnostics = diagnose(weights, hyperparameters, chains.stats)
+        return _Drawn(weights, hyperparameters, log_likelihood, diagnostics)
+
+    def _evidence(self, model: Twin, chains: Chains, drawn: _Drawn) -> BridgeEstimate | None:
+        try:
+            if not drawn.passed:
+                raise SpecError("the run failed its gate")
+            return bridge_evidence(chains.positions, model.density.batch, rng=self.bridge_rng)
+        except SpecError as error:
+            self.settings["no_evidence_because"] = str(error)
+            return None
+
+    def _certified(
+        self, geometry: Whitening | None, chains: Chains, drawn: _Drawn, evidence: BridgeEstimate | None
+    ) -> ReferencePosterior:
+        with self._timed("judging"):
+            loo = drawn.loo()
+        floored = 0 if geometry is None else geometry.floored
+        provenance = Provenance(
+            model=f"gaussian_last_layer, {self.form}",
+            data_sha256=self.problem.fingerprint(),
+            hyperparameters=self.problem.as_dict(),
+            settings={**self.settings, "curvature_directions_floored": floored},
+            seed=self.seed,
+            versions=stacks.versions(),
+            seconds={part: round(value, 3) for part, value in self.seconds.items()},
+            leapfrog_steps_per_draw=float(chains.stats["tree_size"].mean()),
+        )
+        return ReferencePosterior(
+            weights=drawn.weights,
+            hyperparameters=drawn.hyperparameters,
+            log_likelihood=drawn.log_likelihood,
+            loo=loo,
+            evidence=evidence,
+            sample_stats=chains.stats,
+            diagnostics=drawn.diagnostics,
+            provenance=provenance,
+        )

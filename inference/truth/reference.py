@@ -1,0 +1,195 @@
+"""A reference posterior: draws that passed a gate, with their provenance. Read and used with numpy alone."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from inference.truth.evidence import BridgeEstimate, mean_error
+from inference.truth.gate import Diagnostics, GateReport, judge
+from inference.truth.loo import PsisLoo
+from inference.types import Array, Float
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where the draws come from: enough to make them again, and to see that they belong to the data at hand.
+
+    ``settings`` holds chains, draws, tune, target_accept, form and the geometry; ``hyperparameters`` a number or a
+    density each; ``versions`` python and every library; ``seconds`` the wall time of compiling, whitening, sampling and
+    judging.
+    """
+
+    model: str
+    data_sha256: str
+    hyperparameters: dict[str, Any]
+    settings: dict[str, Any]
+    seed: int
+    versions: dict[str, str]
+    seconds: dict[str, float]
+    leapfrog_steps_per_draw: float
+
+
+class GaussianDraws(NamedTuple):
+    """The Gaussian predictive of every draw: location (S, M) and scale (S,); their equal mixture is the predictive."""
+
+    location: Float[Array, "S M"]
+    scale: Float[Array, " S"]
+
+
+@dataclass(frozen=True, eq=False)
+class ReferencePosterior:
+    r"""Draws of the weights $w$ from $p(w\mid y)$ with all that is needed to trust and to use them (theory 10).
+
+    What is read as truth (``mean``, ``cov``, ``predictive_draws``, ``log_predictive``) raises ``TruthError`` if the
+    gate failed; the raw draws stay open for a diagnosis.
+
+    Attributes
+    ----------
+    weights : the draws, chains kept apart.
+    hyperparameters : draws of ``prior_precision`` and ``noise_scale`` where they were sampled.
+    log_likelihood : $\log p(y_n\mid w_s,\sigma_s)$ of every draw (chain by chain) and training point.
+    loo : Pareto-smoothed leave-one-out with its flags.
+    evidence : $\log p(y)$ by bridge sampling, or None where there were too few draws for it.
+    sample_stats : energy, diverging, tree_size, acceptance and step size of every draw.
+    diagnostics, gate, provenance : the certificate.
+    """
+
+    weights: Float[Array, "chains draws H"]
+    hyperparameters: Mapping[str, Float[Array, "chains draws"]]
+    log_likelihood: Float[Array, "S N"]
+    loo: PsisLoo
+    evidence: BridgeEstimate | None
+    sample_stats: Mapping[str, Array]
+    diagnostics: Diagnostics
+    provenance: Provenance
+
+    @property
+    def gate(self) -> GateReport:
+        """The checks, computed from the diagnostics: a certificate cannot be edited into passing."""
+        draws = self.weights.shape[0] * self.weights.shape[1]
+        return judge(self.diagnostics, draws=draws, hyperpriors=bool(self.hyperparameters))
+
+    @property
+    def passed(self) -> bool:
+        """Whether the run may be used as truth."""
+        return self.gate.passed
+
+    def require(self) -> "ReferencePosterior":
+        """Return itself if the gate passed, else raise ``TruthError`` naming the check, its number and the remedy."""
+        self.gate.require()
+        return self
+
+    @property
+    def seed(self) -> int:
+        """The seed that reproduces the draws; a fresh one where none was given."""
+        return self.provenance.seed
+
+    def _of_weights(self, name: str) -> Float[Array, " H"]:
+        return getattr(self.diagnostics, name)[: self.weights.shape[2]]
+
+    @property
+    def ess_bulk(self) -> Float[Array, " H"]:
+        """Bulk effective sample size of every weight."""
+        return self._of_weights("ess_bulk")
+
+    @property
+    def ess_tail(self) -> Float[Array, " H"]:
+        """Tail effective sample size (5 % and 95 % quantiles) of every weight."""
+        return self._of_weights("ess_tail")
+
+    @property
+    def ess_mean(self) -> Float[Array, " H"]:
+        """Effective sample size of the mean of every weight."""
+        return self._of_weights("ess_mean")
+
+    @property
+    def ess_sd(self) -> Float[Array, " H"]:
+        """Effective sample size of the standard deviation of every weight."""
+        return self._of_weights("ess_sd")
+
+    @property
+    def rhat(self) -> Float[Array, " H"]:
+        """R-hat of every weight."""
+        return self._of_weights("rhat")
+
+    def flat(self) -> Float[Array, "S H"]:
+        """All draws of the weights, chain by chain; rows match those of ``log_likelihood``."""
+        return self.weights.reshape(-1, self.weights.shape[2])
+
+    def noise_scale(self) -> Float[Array, " S"]:
+        """The noise standard deviation of every draw, constant where it was given."""
+        return self._hyperparameter("noise_scale")
+
+    def prior_precision(self) -> Float[Array, " S"]:
+        """The prior precision of every draw, constant where it was given."""
+        return self._hyperparameter("prior_precision")
+
+    def _hyperparameter(self, name: str) -> Float[Array, " S"]:
+        if name in self.hyperparameters:
+            return self.hyperparameters[name].reshape(-1)
+        return np.full(len(self.flat()), self.provenance.hyperparameters[name])
+
+    def mean(self) -> Float[Array, " H"]:
+        """Posterior mean of the weights; its Monte Carlo error is ``sd / sqrt(ess_mean)``."""
+        return self.require().flat().mean(axis=0)
+
+    def cov(self) -> Float[Array, "H H"]:
+        """Posterior covariance of the weights."""
+        return np.atleast_2d(np.cov(self.require().flat(), rowvar=False))
+
+    def predictive_draws(self, features: Float[Array, "M H"]) -> GaussianDraws:
+        r"""For every draw the location $w_s^\top\psi$ and the scale $\sigma_s$ of the predictive at new features."""
+        return GaussianDraws(self.require().flat() @ features.T, self.noise_scale())
+
+    def log_predictive(
+        self, features: Float[Array, "M H"], targets: Float[Array, " M"]
+    ) -> tuple[Float[Array, " M"], Float[Array, " M"]]:
+        r"""$\log\frac1S\sum_s p(y\mid w_s,\sigma_s)$ at new points and its Monte Carlo standard error (theory 10.3).
+
+        The error is that of the mean density over correlated draws (batch means), relative to it (delta method).
+        """
+        location, scale = self.predictive_draws(features)
+        log_density = gaussian_log_density(targets, location, scale)
+        peak = log_density.max(axis=0)
+        density = np.exp(log_density - peak)
+        mean = density.mean(axis=0)
+        chains, draws = self.weights.shape[:2]
+        errors = [mean_error(column.reshape(chains, draws)) for column in density.T]
+        return peak + np.log(mean), np.array(errors) / mean
+
+    def save(self, path: str | Path) -> Path:
+        """Write ``<path>.json`` (the certificate) and ``<path>.npz`` (the arrays); return the certificate's path."""
+        from inference.truth.storage import save
+
+        return save(self, path)
+
+    @staticmethod
+    def load(path: str | Path) -> "ReferencePosterior":
+        """Read what ``save`` wrote, without pickle.
+
+        Raises
+        ------
+        TruthError : its gate failed.
+        FormatError : the files are missing parts, do not belong together, or are of a newer version.
+        """
+        from inference.truth.storage import load
+
+        return load(path)
+
+
+def gaussian_log_density(
+    targets: Float[Array, " N"], location: Float[Array, "S N"], scale: Float[Array, " S"]
+) -> Float[Array, "S N"]:
+    r"""$\log N(y_n;f_{sn},\sigma_s^2)$ for every draw and point.
+
+    Example
+    -------
+    >>> scale = np.array([1 / np.sqrt(2 * np.pi)])  # the peak of this density is 1
+    >>> float(gaussian_log_density(np.array([3.0]), np.array([[3.0 + 2 * scale[0]]]), scale)[0, 0].round(12))
+    -2.0
+    """
+    residual = (targets - location) / scale[:, None]
+    return -0.5 * residual**2 - (np.log(scale) + 0.5 * np.log(2.0 * np.pi))[:, None]

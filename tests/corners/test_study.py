@@ -1,0 +1,317 @@
+"""``compare``: names and objects, hosts, truths, and what is refused before anything is trained."""
+
+import numpy as np
+import pytest
+
+from corners.backbones.identity import Identity
+from corners.backbones.mlp import MLP
+from corners.baselines.map import Map
+from corners.data.dataset import Dataset
+from corners.engine.cells import CELLS
+from corners.engine.corner import Corner
+from corners.engine.training import CornerMethod
+from corners.errors import CornersError, SpecError, TruthError, UnavailableError, UnknownNameError
+from corners.method import METHODS
+from corners.optimise import Schedule
+from corners.protocols import get_protocol, with_options
+from corners.study import compare, make_method, method_names, method_summary
+from tests.support.corner_cells import cell
+from tests.support.problems import SHORT, TINY_PROTOCOL, tiny_split
+from tests.support.reporters import Listener, Stub, failing
+from tests.support.truths import Sampler, sampler  # noqa: F401  a fixture
+
+SPLIT = tiny_split(1)
+GENERATOR = np.random.default_rng(1)
+INPUTS = GENERATOR.normal(size=(30, 2))
+DATA = Dataset(INPUTS, np.sin(INPUTS[:, 0]) + 0.3 * GENERATOR.normal(size=30), name="waves")
+
+
+def run(data=SPLIT, methods=("sequential", "scroll_none"), **options):
+    options = {"backbone": Identity(), "seeds": [5], "protocol": TINY_PROTOCOL} | options
+    return compare(data, list(methods), **options)
+
+
+# Methods
+
+
+def test_every_method_has_a_name_and_a_line():
+    assert method_names() == [*CELLS, *METHODS.names()]
+    for name in method_names():
+        assert method_summary(name) and "\n" not in method_summary(name)
+        assert make_method(name).name == name
+
+
+def test_an_unknown_method_lists_all_of_them():
+    with pytest.raises(UnknownNameError, match="no method is called 'scroll_ful'. Did you mean 'scroll_") as raised:
+        make_method("scroll_ful")
+    assert all(name in str(raised.value) for name in method_names())
+
+
+def test_the_default_backbone_is_the_protocols():
+    assert make_method("sequential").corner.backbone == MLP(50, bias=True)
+    unbiased = with_options(get_protocol("default"), hidden_bias=False)
+    assert make_method("sequential", protocol=unbiased).corner.backbone == MLP(50, bias=False)
+
+
+def test_methods_by_name_and_as_objects_side_by_side():
+    own = CornerMethod("mine", cell("mean_closed_dense", backbone=MLP(3)), SHORT)
+    comparison = run(methods=["map", own, "sequential"])
+    assert set(comparison.methods) == {"map", "mine", "sequential"}
+    assert comparison.fits["mine"].corner == own.corner
+    assert np.isfinite([record["mean"] for record in comparison.records() if record["score"] == "nll"]).all()
+
+
+def test_two_methods_of_one_name_are_refused():
+    """Otherwise the second silently takes the first one's row."""
+    one = CornerMethod("mine", cell("sequential"), SHORT)
+    other = CornerMethod("mine", cell("scroll_none"), SHORT)
+    with pytest.raises(SpecError, match="mine"):
+        run(methods=[one, other])
+
+
+def test_a_name_given_twice_is_fitted_once():
+    listener = Listener()
+    run(methods=["sequential", "sequential"], reporter=listener)
+    assert listener.started == ["sequential"]
+
+
+@pytest.mark.parametrize("methods", [[Corner("sequential", "closed", "dense")], [3], [None]])
+def test_what_is_no_method_is_refused_in_words(methods):
+    with pytest.raises(CornersError, match="method"):
+        run(methods=methods)
+
+
+# Hosts and truths
+
+
+def test_a_host_is_added_and_fitted_first(sampler: Sampler):  # noqa: F811
+    listener = Listener()
+    comparison = run(methods=["nuts", "map"], reporter=listener, truth_seeds=0)
+    assert listener.started.index("sequential") < listener.started.index("nuts")
+    assert comparison.hosts == {"nuts": "sequential"}
+    assert comparison.fits["nuts"].host is comparison.fits["sequential"]
+
+
+def test_a_method_whose_host_could_not_be_fitted_says_so(sampler: Sampler):  # noqa: F811
+    comparison = run(methods=[failing(UnavailableError("no library"), "sequential"), "nuts", "scroll_none"])
+    assert "sequential" in comparison.unavailable["nuts"] and "could not be fitted" in comparison.unavailable["nuts"]
+    assert set(comparison.fits) == {"scroll_none"}
+
+
+def test_every_belief_is_compared_with_its_own_truth(sampler: Sampler):  # noqa: F811
+    """On the first ``truth_seeds`` seeds; the draws that NUTS made for its host are used again, a point has none."""
+    comparison = run(methods=["sequential", "scroll_dense", "map", "nuts"], seeds=[5, 6, 7], truth_seeds=2)
+    assert set(comparison.references) == {("sequential", 5), ("sequential", 6), ("scroll_dense", 5), ("scroll_dense", 6)}
+    nuts = comparison.fits["nuts"]
+    assert comparison.references["sequential", 5] is nuts.references[0]
+    assert len(sampler.asked) == 3 + 2
+    assert [asked["seed"] for asked in sampler.asked] == [5, 6, 7, 5, 6]
+    layers = [asked["layer"] for asked in sampler.asked[3:]]
+    expected = comparison.fits["scroll_dense"].last_layer(1, comparison.splits[1])
+    np.testing.assert_array_equal(layers[1].features, expected.features)
+
+
+def test_without_nuts_among_the_methods_nothing_is_sampled(sampler: Sampler):  # noqa: F811
+    assert run(methods=["sequential"], truth_seeds=3).references == {} and sampler.asked == []
+
+
+def test_more_truths_than_seeds_are_as_many_as_there_are(sampler: Sampler):  # noqa: F811
+    comparison = run(methods=["sequential", "nuts"], seeds=[5, 6], truth_seeds=9)
+    assert set(comparison.references) == {("sequential", 5), ("sequential", 6)}
+
+
+def test_hierarchical_truths_are_sampled_with_the_fits_own_hyperpriors(sampler: Sampler):  # noqa: F811
+    comparison = run(methods=["scroll_dense", "nuts"], truth="hierarchical")
+    asked = [each for each in sampler.asked if each["hierarchical"]]
+    assert {each["layer"].family for each in asked} == {"dense"}
+    assert ("scroll_dense", 5) in comparison.references
+    layer = next(each["layer"] for each in asked if each["layer"].routing == "free")
+    assert layer.precision_prior is not None and layer.noise_prior is not None
+
+
+def test_a_truth_that_fails_its_gate_is_a_reason_and_no_number(sampler: Sampler):  # noqa: F811
+    sampler.failing = TruthError("R-hat 1.3 exceeds 1.01")
+    comparison = run(methods=["sequential", "scroll_dense", "nuts"])
+    assert comparison.references == {}
+    assert "R-hat 1.3" in comparison.reference_failures["scroll_dense", 5]
+    assert "R-hat 1.3" in comparison.fits["nuts"].statuses[0].sentence
+
+
+# Splits and seeds
+
+
+def test_a_dataset_is_split_anew_by_every_seed():
+    comparison = run(DATA, seeds=range(5, 8))
+    assert [split.seed for split in comparison.splits] == [5, 6, 7]
+    assert len({split.fingerprint for split in comparison.splits}) == 3
+    assert comparison.provenance.seed_info == "each seed sets the split and the initial weights"
+
+
+def test_a_split_is_kept_and_the_seeds_vary_the_start():
+    comparison = run(seeds=[5, 6], backbone=MLP(3))
+    assert comparison.splits == (SPLIT, SPLIT)
+    one, other = (comparison.fits["sequential"].predict(SPLIT.test.inputs, replicate=k).mean for k in (0, 1))
+    assert not np.allclose(one, other)
+    assert "split is given" in comparison.provenance.seed_info
+
+
+def test_own_splits_of_unequal_shapes():
+    splits = [tiny_split(1), tiny_split(2, rows=(9, 4, 3)), tiny_split(3, rows=(9, 4, 3))]
+    comparison = run(splits, ["sequential", "map", "gaussian_process"], seeds=[5, 6, 7])
+    for name in comparison.fits:
+        scores = [comparison.score("nll", name, k) for k in range(3)]
+        assert [score.n for score in scores] == [5, 3, 3] and all(np.isfinite(score.mean) for score in scores)
+
+
+def test_each_replicate_is_scored_on_its_own_test_part():
+    comparison = run(DATA, ["sequential"], seeds=[5, 6])
+    for k, split in enumerate(comparison.splits):
+        predictive = comparison.fits["sequential"].predict(split.test.inputs, replicate=k)
+        expected = -predictive.log_prob(split.test.targets).mean()
+        assert comparison.score("nll", "sequential", k).mean == pytest.approx(expected)
+
+
+# What is refused before anything is trained
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"seeds": []}, "seed"),
+        ({"seeds": [5, 5]}, "twice|differ"),
+        ({"seeds": [-1]}, "seed is -1"),
+        ({"seeds": [1.5]}, "seed is 1.5"),
+        ({"seeds": 5}, "seeds"),
+        ({"seeds": "56"}, "seed"),
+        ({"truth": "exact"}, "truth must be 'fixed' or 'hierarchical'; got 'exact'"),
+        ({"truth_seeds": -1}, "truth_seeds counts seeds and cannot be negative; got -1"),
+        ({"protocol": "paper_v9"}, "no protocol is called 'paper_v9'"),
+        ({"data": "diabetes"}, r"corners.load\('diabetes'\)"),
+        ({"data": [SPLIT]}, "1 splits were given for 2 seeds"),
+        ({"data": 3}, "give a Dataset, a Split or a list of Splits"),
+    ],
+    ids=str,
+)
+def test_bad_arguments_are_refused_before_anything_is_trained(change, message):
+    stub = Stub(lambda: pytest.fail("it was trained"))
+    options = {"data": SPLIT, "seeds": [5, 6]} | change
+    data = options.pop("data")
+    with pytest.raises(CornersError, match=message):
+        run(data, [stub, "sequential"], **options)
+    assert stub.calls == []
+
+
+def test_an_unknown_name_is_refused_before_the_known_ones_are_trained():
+    stub = Stub(lambda: pytest.fail("it was trained"))
+    with pytest.raises(UnknownNameError, match="no method is called 'scrol'"):
+        run(methods=[stub, "scrol"])
+
+
+def test_a_single_name_is_no_list_of_names():
+    with pytest.raises(SpecError, match=r"got the string 'sequential'; write \['sequential'\]"):
+        compare(SPLIT, "sequential", seeds=[5])
+
+
+def test_no_method_at_all_is_refused():
+    with pytest.raises(SpecError, match="at least one method is needed; known: sequential"):
+        run(methods=[])
+
+
+def test_classes_are_refused_with_the_table_named():
+    classes = Dataset(INPUTS, (INPUTS[:, 0] > 0).astype(float), name="signs", task="classification")
+    with pytest.raises(SpecError, match="'signs' is a classification table; the Gaussian head is for regression"):
+        run(classes, ["sequential"])
+
+
+# What cannot run, and what is recorded
+
+
+def test_a_method_that_cannot_run_is_a_row_with_the_reason():
+    comparison = run(methods=["sequential", failing(UnavailableError("gpytorch is missing; pip install it")), "scroll_none"])
+    assert comparison.unavailable == {"broken": "gpytorch is missing; pip install it"}
+    assert set(comparison.fits) == {"sequential", "scroll_none"}
+    assert "unavailable: gpytorch is missing" in str(comparison.table())
+
+
+@pytest.mark.parametrize("error", [np.linalg.LinAlgError("not positive definite"), MemoryError("no memory"), ValueError("bad")])
+def test_a_library_error_in_one_method_does_not_lose_the_others(error):
+    """Not only our own errors: scikit-learn raises LinAlgError, torch RuntimeError."""
+    comparison = run(methods=["sequential", failing(error), "scroll_none"])
+    assert set(comparison.fits) == {"sequential", "scroll_none"}
+    assert type(error).__name__ in comparison.unavailable["broken"] and str(error) in comparison.unavailable["broken"]
+
+
+def test_the_reporter_hears_every_task_with_its_length():
+    listener = Listener()
+    run(methods=["sequential", failing(UnavailableError("no library")), "map"], reporter=listener)
+    assert listener.started == ["sequential", "broken", "map"] and len(listener.finished) == 3
+    assert listener.totals[0] == TINY_PROTOCOL.max_steps
+    assert listener.finished[1] == "unavailable: no library"
+
+
+def test_where_the_numbers_come_from():
+    comparison = run(DATA, seeds=[5, 6], command="corners compare waves")
+    record = comparison.provenance
+    assert record.command == "corners compare waves" and record.protocol["name"] == "tiny"
+    assert record.settings["methods"] == ["sequential", "scroll_none"] and record.settings["interrupted"] is False
+    assert record.wall_seconds > 0.0 and len(record.date) >= 19
+    assert comparison.dataset_name == "waves" and comparison.dataset_description["sha256"] == DATA.fingerprint
+    assert comparison.seeds == (5, 6)
+
+
+def test_same_call_same_numbers():
+    one, other = (run(DATA, ["scroll_dense", "map"], seeds=[5, 6], backbone=MLP(3)) for _ in range(2))
+    assert [r["mean"] for r in one.records()] == [r["mean"] for r in other.records()]
+
+
+# Ctrl-C
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_an_interrupted_comparison_keeps_what_is_done(at):
+    """Before its first step, in its first, later: the method before is kept, the one after is not begun."""
+    listener = Listener("scroll_none", at)
+    comparison = run(methods=["sequential", "scroll_none", "map"], reporter=listener)
+    assert comparison.provenance.settings["interrupted"] is True
+    assert "sequential" in comparison.fits and "map" not in comparison.fits
+    assert comparison.unavailable["map"] == "not run: the comparison was interrupted"
+    assert "map" not in listener.started
+    if "scroll_none" in comparison.fits:
+        assert "interrupted" in comparison.fits["scroll_none"].statuses[0].sentence
+    assert "sequential" in str(comparison.table())
+
+
+def test_an_interrupt_in_the_first_group_of_shapes_starts_no_second_one():
+    listener = Listener("sequential", 1)
+    splits = [tiny_split(1), tiny_split(2, rows=(9, 4, 3))]
+    comparison = run(splits, ["sequential", "map"], seeds=[5, 6], reporter=listener)
+    assert listener.updates == {"sequential": 1}
+    assert "map" not in comparison.fits and comparison.provenance.settings["interrupted"] is True
+
+
+def test_an_interrupt_before_anything_was_scored_is_one(monkeypatch):
+    """The very first evaluation takes long on a large table: Ctrl-C there must not go on with the next method."""
+    from corners.engine.training import CornerProblem
+
+    def interrupted(self, params, step):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(CornerProblem, "objective", interrupted)
+    comparison = run(methods=["sequential", "map"])
+    assert comparison.provenance.settings["interrupted"] is True and "map" not in comparison.fits
+
+
+def test_an_interrupt_is_one_even_where_the_chosen_penalty_had_already_stopped():
+    """MAP trains its grid at once: the row that validation chooses may have ended before Ctrl-C came."""
+    method = Map(MLP(20), penalty_grid=(0.01, 100.0, 1e4), schedule=Schedule(0.05, 400, 5, 1e-6))
+    listener = Listener("map", 2)
+    comparison = run(tiny_split(2), [method, "sequential"], reporter=listener)
+    assert listener.updates["map"] == 2  # it was under way
+    assert comparison.provenance.settings["interrupted"] is True and "sequential" not in comparison.fits
+
+
+def test_an_interrupt_while_the_truth_is_sampled_keeps_the_fits(sampler: Sampler):  # noqa: F811
+    comparison = run(methods=["sequential", "scroll_dense", "nuts"], reporter=Listener("truth of scroll_dense"))
+    assert set(comparison.fits) == {"sequential", "scroll_dense", "nuts"}
+    assert ("sequential", 5) in comparison.references and ("scroll_dense", 5) not in comparison.references
+    assert comparison.provenance.settings["interrupted"] is True

@@ -1,0 +1,164 @@
+"""What every method and its fit must satisfy, cells and references alike, on tiny splits and few steps."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from corners.backbones.mlp import MLP
+from corners.errors import DataError, SpecError
+from corners.method import STATUS_SENTENCES, Fit, FitStatus, LastLayer, Method
+from corners.study import make_method
+from tests.support.problems import TINY_PROTOCOL, tiny_split
+
+SPLITS, SEEDS = [tiny_split(1), tiny_split(2)], [5, 6]
+SMALL = tiny_split(3, rows=(9, 4, 3))
+NEW = tiny_split(9).test.inputs
+
+
+def method(name: str) -> Method:
+    """The method under a protocol of thirty steps, with three features."""
+    return make_method(name, protocol=TINY_PROTOCOL, backbone=MLP(3))
+
+
+def fit(name: str, splits=None, seeds=None) -> Fit:
+    """Its fit, its host fitted before where it needs one."""
+    splits, seeds = splits or SPLITS, seeds or SEEDS
+    chosen = method(name)
+    host = None if chosen.host is None else method(chosen.host).fit(splits, seeds)
+    return chosen.fit(splits, seeds, host=host)
+
+
+def check_promises(name: str, fitted: Fit) -> None:
+    """Name, seeds and one status a replicate, in words; the trace has a row for each; time went by."""
+    assert fitted.method == name and method(name).name == name
+    assert fitted.seeds == tuple(SEEDS) and len(fitted.statuses) == len(SEEDS)
+    for status in fitted.statuses:
+        assert isinstance(status, FitStatus) and status.usable
+        assert status.sentence.startswith(STATUS_SENTENCES[status.code])
+    assert all(rows.shape == (len(SEEDS), fitted.trace.steps.size) for rows in fitted.trace.values.values())
+    assert fitted.seconds > 0.0
+
+
+def check_predictions(fitted: Fit) -> None:
+    """Finite, in original units (targets are near 40, spread by a few), with a density that is one."""
+    for k in range(len(SEEDS)):
+        predictive = fitted.predict(NEW, replicate=k)
+        assert predictive.mean.shape == predictive.variance.shape == (len(NEW),)
+        assert np.isfinite(predictive.mean).all() and (predictive.variance > 0.0).all()
+        assert 25.0 < predictive.mean.mean() < 55.0
+        log_prob = predictive.log_prob(tiny_split(9).test.targets)
+        assert np.isfinite(log_prob).all() and log_prob.dtype == np.float64
+
+
+def check_learned(fitted: Fit) -> None:
+    """Finite numbers by name; the noise scale is a positive standard deviation in original units."""
+    for k in range(len(SEEDS)):
+        values = fitted.learned(k)
+        assert values and all(isinstance(value, float) and np.isfinite(value) for value in values.values())
+        if "noise_scale" in values:
+            assert 1e-4 < values["noise_scale"] < 100.0
+
+
+def check_same_seed_same_numbers(name: str, fitted: Fit) -> None:
+    """Fitted twice: the same predictions to the last bit."""
+    again = fit(name)
+    for k in range(len(SEEDS)):
+        one, other = (each.predict(NEW, replicate=k) for each in (fitted, again))
+        np.testing.assert_array_equal(one.mean, other.mean)
+        np.testing.assert_array_equal(one.variance, other.variance)
+
+
+def check_a_replicate_is_that_run_alone(name: str, fitted: Fit) -> None:
+    """Replicate k of a batch equals that run alone, to rounding grown over the steps (1e-7 relative)."""
+    for k, seed in enumerate(SEEDS):
+        alone = fit(name, [SPLITS[k]], [seed]).predict(NEW)
+        together = fitted.predict(NEW, replicate=k)
+        np.testing.assert_allclose(together.mean, alone.mean, rtol=1e-7)
+        np.testing.assert_allclose(together.variance, alone.variance, rtol=1e-7)
+
+
+def check_splits_of_other_shapes(name: str, fitted: Fit) -> None:
+    """Unequal shapes in one call: each replicate keeps its place and is what it would have been."""
+    mixed = fit(name, [SPLITS[0], SMALL, SPLITS[1]], [5, 7, 6])
+    for k, j in ((0, 0), (2, 1)):
+        one, other = mixed.predict(NEW, replicate=k), fitted.predict(NEW, replicate=j)
+        np.testing.assert_allclose(one.mean, other.mean, rtol=1e-7)
+    alone = fit(name, [SMALL], [7]).predict(NEW)
+    np.testing.assert_allclose(mixed.predict(NEW, replicate=1).mean, alone.mean, rtol=1e-7)
+
+
+def check_last_layer_is_the_predictive(fitted: Fit) -> None:
+    """What ``last_layer`` hands to the truth predicts what the fit predicts: ``N(μᵀψ, σ² + ψᵀΣψ)``, rescaled."""
+    for k, split in enumerate(SPLITS):
+        layer = fitted.last_layer(k, split)
+        if layer is None:
+            continue
+        predictive = fitted.predict(split.test.inputs, replicate=k)
+        spread = np.einsum("nh,hk,nk->n", layer.test_features, layer.covariance, layer.test_features)
+        mean = layer.target_mean + layer.target_scale * layer.test_features @ layer.mean
+        np.testing.assert_allclose(predictive.mean, mean, rtol=1e-9)
+        np.testing.assert_allclose(predictive.variance, layer.target_scale**2 * (layer.noise_var + spread), rtol=1e-9)
+        _check_units(layer, split)
+        learned = fitted.learned(k)
+        assert learned["prior_precision"] == pytest.approx(layer.prior_precision)
+        assert learned["noise_scale"] == pytest.approx(layer.target_scale * layer.noise_var**0.5)
+
+
+def _check_units(layer: LastLayer, split) -> None:
+    np.testing.assert_allclose(layer.target_mean + layer.target_scale * layer.targets, split.train.targets, rtol=1e-12)
+    np.testing.assert_allclose(layer.target_mean + layer.target_scale * layer.test_targets, split.test.targets, rtol=1e-12)
+    assert len(layer.features) == split.train.n and len(layer.test_features) == split.test.n
+
+
+def check_features(fitted: Fit) -> None:
+    """(N, H) numbers, or none at all."""
+    for k in range(len(SEEDS)):
+        features = fitted.features(NEW, replicate=k)
+        assert features is None or (features.shape[0] == len(NEW) and np.isfinite(features).all())
+
+
+def check_wrong_inputs_are_refused(fitted: Fit) -> None:
+    """Other columns, NaN, infinity: our own error, and it is the inputs that it blames."""
+    with pytest.raises(DataError, match=r"\(4, 3\)"):
+        fitted.predict(np.zeros((4, 3)))
+    for bad in (np.nan, np.inf):
+        inputs = NEW.copy()
+        inputs[2, 1] = bad
+        with pytest.raises(DataError, match="input"):
+            fitted.predict(inputs)
+
+
+def check_an_unusable_replicate_refuses_to_predict(fitted: Fit) -> None:
+    """The refusal names the method, the seed and what happened."""
+    changes = {"statuses": (FitStatus("failed", "at step 0"), *fitted.statuses[1:])}
+    if hasattr(fitted, "references"):
+        changes["references"] = {1: fitted.references[1]}
+    broken = replace(fitted, **changes)
+    with pytest.raises(SpecError, match=f"{fitted.method}, seed 5: failed before a finite state"):
+        broken.predict(NEW)
+    assert np.isfinite(broken.predict(NEW, replicate=1).mean).all()
+
+
+def check_progress_is_told(name: str) -> None:
+    """A long fit says how far it is: steps that grow, replicates running, a best value."""
+    heard: list[tuple[int, int, float]] = []
+    chosen = method(name)
+    host = None if chosen.host is None else method(chosen.host).fit(SPLITS, SEEDS)
+    chosen.fit(SPLITS, SEEDS, host=host, progress=lambda *said: heard.append(said))
+    assert heard and all(running >= 0 for _, running, _ in heard)
+    assert [step for step, _, _ in heard] == sorted(step for step, _, _ in heard)
+
+
+def check_one_split_a_seed(name: str) -> None:
+    """Sequences of unequal length are refused in words."""
+    chosen = method(name)
+    host = None if chosen.host is None else method(chosen.host).fit(SPLITS, SEEDS)
+    with pytest.raises(SpecError, match="2 splits and 1 seed"):
+        chosen.fit(SPLITS, [5], host=host)
+
+
+def check_specification_is_frozen(name: str) -> None:
+    """A method holds no state: it cannot be changed after it was made."""
+    with pytest.raises(AttributeError):
+        method(name).name = "other"  # type: ignore[misc]
