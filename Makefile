@@ -21,7 +21,7 @@ lint: $(BIN)/ruff ## ruff: rules and format
 	$(BIN)/ruff format --check .
 
 types: $(BIN)/ruff ## pyright
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
 arch: $(BIN)/ruff ## the import contracts of pyproject.toml
 	$(BIN)/lint-imports

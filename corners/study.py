@@ -3,7 +3,7 @@
 import datetime
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from corners.data.dataset import Dataset
@@ -78,6 +78,7 @@ def compare(
     seeds: Iterable[int] = DEFAULT_SEEDS,
     protocol: str | Protocol = "default",
     truth_seeds: int = 1,
+    truth_draws: int = 1000,
     truth: str = "fixed",
     reporter: Reporter | None = None,
     command: str = "corners.compare",
@@ -91,6 +92,7 @@ def compare(
     backbone, protocol : as in :func:`make_method`, for methods given by name.
     seeds : the paired unit: each sets the split (where it is drawn) and the initial weights.
     truth_seeds : for how many seeds NUTS samples the posterior of every belief; only if "nuts" is among the methods.
+    truth_draws : draws of each of the four chains, after tuning; a run that then fails its gate is no truth.
     truth : "fixed" samples at each fit's own hyperparameters, "hierarchical" with each fit's own hyperpriors.
     reporter : hears the progress.
 
@@ -106,9 +108,7 @@ def compare(
     Example
     -------
     >>> import corners
-    >>> data = corners.load("linear")
-    >>> result = compare(data, ["sequential"], backbone=corners.Identity(), seeds=[5])
-    >>> result.methods
+    >>> compare(corners.load("linear"), ["sequential"], backbone=corners.Identity(), seeds=[5]).methods
     ('sequential',)
     """
     seeds = tuple(seeds)
@@ -116,9 +116,10 @@ def compare(
         data=data,
         splits=tuple(splits_for(data, seeds)),
         seeds=seeds,
-        methods=_methods(methods, protocol, backbone),
+        methods=_methods(methods, protocol, backbone, truth_draws),
         protocol=get_protocol(protocol),
         truth_seeds=truth_seeds,
+        truth_draws=truth_draws,
         truth=truth,
         command=command,
         backbone=backbone,
@@ -136,6 +137,7 @@ class _Plan:
     methods: tuple[Method, ...]
     protocol: Protocol
     truth_seeds: int
+    truth_draws: int
     truth: str
     command: str
     backbone: Any
@@ -155,19 +157,25 @@ class _Plan:
 
 
 def _methods(
-    methods: Sequence[str | Method] | None, protocol: str | Protocol, backbone: "Backbone | None"
+    methods: Sequence[str | Method] | None, protocol: str | Protocol, backbone: "Backbone | None", draws: int
 ) -> tuple[Method, ...]:
     """Methods made from their names, each with the host it needs, hosts first."""
     if isinstance(methods, str):
         raise SpecError(f"methods is a list of names; got the string {methods!r}; write [{methods!r}]")
     made: dict[str, Method] = {}
     for entry in method_names() if methods is None else methods:
+        if isinstance(entry, str) and entry in made:
+            continue
         method = make_method(entry, protocol=protocol, backbone=backbone) if isinstance(entry, str) else entry
-        if method.host is not None and method.host not in made:
-            made[method.host] = make_method(method.host, protocol=protocol, backbone=backbone)
+        if entry == "nuts":
+            method = replace(method, draws=draws)  # pyright: ignore[reportArgumentType, reportCallIssue]
+        if method.name in made:
+            raise SpecError(f"two methods are called {method.name!r}; give one of them another name")
         made[method.name] = method
     if not made:
         raise SpecError(f"at least one method is needed; known: {', '.join(method_names())}")
+    for host in {method.host for method in made.values() if method.host is not None} - set(made):
+        made[host] = make_method(host, protocol=protocol, backbone=backbone)
     return tuple(sorted(made.values(), key=lambda method: method.host is not None))
 
 
@@ -230,16 +238,15 @@ class _Run:
     def _sample_one(self, name: str, fit: Fit, position: int) -> None:
         from corners.baselines.nuts import sample_layer
 
-        seed = self.plan.seeds[position]
-        if not fit.statuses[position].usable:
-            return
-        layer = fit.last_layer(position, self.plan.splits[position])
+        seed, usable = self.plan.seeds[position], fit.statuses[position].usable
+        layer = fit.last_layer(position, self.plan.splits[position]) if usable else None
         if layer is None:
             return
         self.reporter.start(f"truth of {name}", None)
         try:
-            hierarchical = self.plan.truth == "hierarchical"
-            self.references[name, seed] = sample_layer(layer, hierarchical=hierarchical, seed=seed)
+            self.references[name, seed] = sample_layer(
+                layer, hierarchical=self.plan.truth == "hierarchical", draws=self.plan.truth_draws, seed=seed
+            )
             self.reporter.finish("gate passed")
         except CornersError as error:
             self.failures[name, seed] = str(error)
@@ -256,7 +263,7 @@ class _Run:
             wall_seconds=seconds,
             protocol=plan.protocol.to_dict(),
             settings=self._settings(),
-            seed_info=_seed_info(plan),
+            seed_info=f"each seed sets {'the split and ' if isinstance(plan.data, Dataset) else ''}the initial weights",
         )
         return Comparison(
             dataset_name=plan.splits[0].name,
@@ -279,14 +286,9 @@ class _Run:
             "backbone": "one hidden layer of 50 tanh units" if backbone is None else repr(backbone),
             "truth": self.plan.truth,
             "truth_seeds": self.plan.truth_seeds,
+            "truth_draws": self.plan.truth_draws,
             "interrupted": self.interrupted,
         }
-
-
-def _seed_info(plan: _Plan) -> str:
-    if isinstance(plan.data, Dataset):
-        return "each seed sets the split and the initial weights"
-    return "the split is given; each seed sets the initial weights"
 
 
 def _describe(data: Dataset | Split | Sequence[Split]) -> dict[str, Any]:

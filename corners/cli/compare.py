@@ -42,6 +42,13 @@ INTERRUPTED = 130
     "--truth-seeds", type=click.IntRange(0), default=1, show_default=True, help="Seeds whose beliefs NUTS checks."
 )
 @click.option(
+    "--truth-draws",
+    type=click.IntRange(100),
+    default=1000,
+    show_default=True,
+    help="Draws of each of NUTS' four chains.",
+)
+@click.option(
     "--report", "folder", type=click.Path(path_type=Path), help="Folder for the report (HTML, Markdown, JSON)."
 )
 @json_option
@@ -106,6 +113,7 @@ def run_one(
             seeds=range(first, first + options["seeds"]),
             protocol=protocol,
             truth_seeds=options["truth_seeds"],
+            truth_draws=options["truth_draws"],
             reporter=reporter,
             command="corners " + " ".join(_shown(argument) for argument in sys.argv[1:]),
         )

@@ -108,16 +108,11 @@ def agreement(
     generator: np.random.Generator | None = None,
     k_hat: KHat | None = None,
 ) -> AgreementReport:
-    """Hold a belief against gated draws of the posterior of its own features and targets (theory 10.3).
+    """Hold a belief against gated draws, in the layer's units, of the posterior of its own data (theory 10.3).
 
     Every weight's mean and standard deviation and every test point's log predictive density are tested at 4.5 standard
-    errors, the whitened covariance at three times its expected Frobenius error.
-
-    Parameters
-    ----------
-    reference : draws in the units of the layer.
-    generator : draws from the belief for the energy distance and k-hat; without one they are left out, and it is said.
-    k_hat : ``inference.truth.gaussian_k_hat`` or a function like it; None leaves k-hat out.
+    errors, the whitened covariance at three times its expected Frobenius error. Energy distance and k-hat draw from the
+    belief: without a ``generator`` they are left out, and it is said; k-hat needs a ``k_hat`` function too.
 
     Raises
     ------

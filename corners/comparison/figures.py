@@ -198,7 +198,8 @@ def _draw_marginal(axis: "Axes", marginal: Marginal, colour: str) -> None:
     axis.set_ylim(0.0, top)
     axis.set_yticks([])
     axis.spines["left"].set_visible(False)
-    axis.locator_params(axis="x", nbins=4)
+    axis.locator_params(axis="x", nbins=3)
+    axis.tick_params(axis="x", labelsize=8)
     axis.set_xlabel(f"weight {marginal.weight}", fontsize=9)
 
 

@@ -12,6 +12,7 @@ MAX_DECIMALS = 6
 TEXT_WIDTH = 100
 NARROWEST_WORDS, NARROWEST_HEADING = 24, 9
 WIDE_NUMBER = 1e5
+ROUNDING = 1e-12  # a standard error this small beside its mean is rounding of equal values
 NOT_A_NUMBER = "–"
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -93,7 +94,7 @@ def mean_and_error(mean: float | None, error: float | None, decimals: int, mark:
         return Cell("∞" if mean is not None and mean > 0 else NOT_A_NUMBER, mean, error)
     shown = _fixed(mean, decimals)
     if error is not None and math.isfinite(error):
-        vanishes = error > 0.0 and round(error, decimals) == 0.0
+        vanishes = error > ROUNDING * abs(mean) and round(error, decimals) == 0.0
         shown = f"{shown} ± {_significant(error, 1) if vanishes else _fixed(error, decimals)}"
     return Cell(shown, mean, error, mark)
 

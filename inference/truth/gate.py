@@ -126,7 +126,7 @@ def judge(diagnostics: Diagnostics, *, draws: int, hyperpriors: bool) -> GateRep
 
 
 def _worst(name: str, values: Array, names: tuple[str, ...], relation: str, bound: float, remedy: str) -> GateCheck:
-    # A value that is not a number (a stuck chain has no variance) is worse than any number.
-    badness = np.where(np.isnan(values), np.inf, values if relation == "<" else -values)
+    # A value that is not a finite number (a stuck chain has no variance) is worse than any number.
+    badness = np.where(np.isfinite(values), values if relation == "<" else -values, np.inf)
     index = int(np.argmax(badness))
     return GateCheck(name, names[index], float(values[index]), relation, bound, remedy)

@@ -42,7 +42,7 @@ def test_skeletons_pass_the_laws_of_their_families(tmp_path):
     finished = subprocess.run(
         [sys.executable, "-m", "pytest", "-n0", "-q", *plugins, f"--junitxml={results}", *laws, INSIDE],
         cwd=ROOT,
-        env=os.environ | {FOLDER_VARIABLE: str(tmp_path / "members")},
+        env=os.environ | {FOLDER_VARIABLE: str(tmp_path / "members"), "PYTEST_ADDOPTS": ""},
         capture_output=True,
         text=True,
         check=False,

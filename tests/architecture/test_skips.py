@@ -28,7 +28,7 @@ def run(folder, **variables: str) -> subprocess.CompletedProcess[str]:
     shutil.copy(ROOT / "tests" / "conftest.py", folder / "conftest.py")
     (folder / "test_sample.py").write_text(TESTS)
     (folder / "pytest.ini").write_text("[pytest]\nmarkers = needs_tables: x\n")
-    dropped = ("CORNERS_DATA", "CORNERS_REQUIRE_ALL", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+    dropped = ("CORNERS_DATA", "CORNERS_REQUIRE_ALL", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "PYTEST_ADDOPTS")
     environment = {name: value for name, value in os.environ.items() if name not in dropped}
     command = [sys.executable, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", "-p", "no:xdist", "."]
     return subprocess.run(command, cwd=folder, env=environment | variables, capture_output=True, text=True, check=False)

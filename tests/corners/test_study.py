@@ -8,7 +8,6 @@ from corners.backbones.mlp import MLP
 from corners.baselines.map import Map
 from corners.data.dataset import Dataset
 from corners.engine.cells import CELLS
-from corners.engine.corner import Corner
 from corners.engine.training import CornerMethod
 from corners.errors import CornersError, SpecError, TruthError, UnavailableError, UnknownNameError
 from corners.method import METHODS
@@ -73,12 +72,6 @@ def test_a_name_given_twice_is_fitted_once():
     listener = Listener()
     run(methods=["sequential", "sequential"], reporter=listener)
     assert listener.started == ["sequential"]
-
-
-@pytest.mark.parametrize("methods", [[Corner("sequential", "closed", "dense")], [3], [None]])
-def test_what_is_no_method_is_refused_in_words(methods):
-    with pytest.raises(CornersError, match="method"):
-        run(methods=methods)
 
 
 # Hosts and truths
@@ -180,15 +173,10 @@ def test_each_replicate_is_scored_on_its_own_test_part():
         ({"seeds": []}, "seed"),
         ({"seeds": [5, 5]}, "twice|differ"),
         ({"seeds": [-1]}, "seed is -1"),
-        ({"seeds": [1.5]}, "seed is 1.5"),
-        ({"seeds": 5}, "seeds"),
-        ({"seeds": "56"}, "seed"),
         ({"truth": "exact"}, "truth must be 'fixed' or 'hierarchical'; got 'exact'"),
         ({"truth_seeds": -1}, "truth_seeds counts seeds and cannot be negative; got -1"),
         ({"protocol": "paper_v9"}, "no protocol is called 'paper_v9'"),
-        ({"data": "diabetes"}, r"corners.load\('diabetes'\)"),
         ({"data": [SPLIT]}, "1 splits were given for 2 seeds"),
-        ({"data": 3}, "give a Dataset, a Split or a list of Splits"),
     ],
     ids=str,
 )

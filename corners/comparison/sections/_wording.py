@@ -35,6 +35,11 @@ def listed(items: Sequence[str], named: int = NAMED) -> str:
     return " and ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
 
 
+def several(count: int, noun: str) -> str:
+    """``1 method``, ``3 methods``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def per_cent(share: float) -> str:
     """A share in per cent; NaN as a dash."""
     return "–" if math.isnan(share) else f"{share:.0%}"

@@ -7,6 +7,7 @@ from corners.comparison.glossary import CELLS, GLOSSARY, INTRODUCTION
 from corners.comparison.palette import styles
 from corners.comparison.records import json_ready
 from corners.comparison.sections import identification, ordering, prediction, run, truth
+from corners.comparison.sections._wording import several
 
 if TYPE_CHECKING:
     from corners.comparison.comparison import Comparison
@@ -37,10 +38,9 @@ def _subtitle(comparison: "Comparison") -> str:
     seeds = f"seed {first}" if first == last else f"{len(comparison.seeds)} seeds from {first} to {last}"
     split = comparison.splits[0]
     rows = split.train.targets.size + split.validation.targets.size + split.test.targets.size
-    return (
-        f"{len(comparison.methods)} methods, {seeds}; {rows} rows, {split.train.inputs.shape[1]} inputs, target "
-        f"{split.target_name}; {comparison.provenance.date[:10]}"
-    )
+    size = f"{rows} rows, {several(split.train.inputs.shape[1], 'input')}"
+    methods = several(len(comparison.methods), "method")
+    return f"{methods}, {seeds}; {size}, target {split.target_name}; {comparison.provenance.date[:10]}"
 
 
 def comparison_numbers(comparison: "Comparison") -> dict[str, Any]:

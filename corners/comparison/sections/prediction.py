@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from corners.comparison.comparison import Comparison
     from corners.comparison.table import ScoreColumn, ScoreTable
 
-NORMAL_95 = 1.96
+NORMAL_90 = 1.645
 ALONE = "There is no other method to compare it with."
 READING = (
     "Compare methods within a column; every score is a mean per test point on the target's original scale. NLL judges "
@@ -51,7 +51,10 @@ def section(comparison: "Comparison", look: dict[str, Style]) -> Section:
 
 
 def nll_differences(table: "ScoreTable") -> list[Difference]:
-    """NLL minus the best's, best first, with 95 % intervals: over seeds (t), or over the test points of the one."""
+    """NLL minus the best's, best first, with 90 % intervals: over seeds (t), or over the test points of the one.
+
+    A two-sided 90 % interval leaves out zero exactly where the one-sided 5 % test calls a method worse.
+    """
     column = _nll(table)
     best = column.ranking.best if column else None
     if column is None or best is None:
@@ -71,11 +74,11 @@ def _difference(column: "ScoreColumn", method: str, best: str) -> tuple[float, f
     if column.single:
         pair = column.scores[method][0], column.scores[best][0]
         difference = paired_difference(*pair)  # type: ignore[arg-type]
-        return difference.mean, NORMAL_95 * difference.se
+        return difference.mean, NORMAL_90 * difference.se
     standing = column.ranking[method]
     if standing.difference is None:
         return math.nan, math.nan
-    reach = stats.t.ppf(0.975, standing.pairs - 1) * standing.difference_se if standing.difference_se else 0.0
+    reach = stats.t.ppf(0.95, standing.pairs - 1) * standing.difference_se if standing.difference_se else 0.0
     return standing.difference, float(reach)
 
 
@@ -120,7 +123,7 @@ def _one_seed_doubt(differences: list[Difference]) -> str:
     following = differences[1]
     clear = "does not include" if following.low > 0.0 else "includes"
     return (
-        f"The next one, {following.method}, is {following.mean:.2g} nats per point behind; the 95 % interval over test "
+        f"The next one, {following.method}, is {following.mean:.2g} nats per point behind; the 90 % interval over test "
         f"points, {following.low:.2g} to {following.high:.2g}, {clear} zero. With one seed nothing can be said about "
         "other splits or starts: run several seeds before calling a difference real."
     )
@@ -156,7 +159,7 @@ def _differences_grid(table: "ScoreTable", differences: list[Difference]) -> Gri
         shown = Cell("0", 0.0) if standing.mark == "best" else mean_and_error(each.mean, reach, decimals)
         rows.append((words(each.method), shown, number(standing.p, 2), whole(standing.pairs), words(verdict)))
     over = "test points" if table.single else "seeds"
-    caption = f"NLL minus the best's, nats per point, with the half width of a 95 % interval over {over}"
+    caption = f"NLL minus the best's, nats per point, with the half width of a 90 % interval over {over}"
     return Grid(caption, ("method", "difference ± half width", "p", "seeds", "verdict"), tuple(rows))
 
 
@@ -165,7 +168,7 @@ def _difference_picture(table: "ScoreTable", rows: list[Difference], look: dict[
         return []
     over = "test points of the one seed" if table.single else "seeds"
     caption = (
-        f"How much worse than {rows[0].method} each method is, seed by seed, with 95 % intervals over {over}. "
+        f"How much worse than {rows[0].method} each method is, seed by seed, with 90 % intervals over {over}. "
         "Right of zero is worse; the number is the mean. An arrow stands for a method beyond the edge of the figure."
     )
     seen = "; ".join(f"{row.method} {row.mean:+.2g} ({row.low:.2g} to {row.high:.2g})" for row in rows[1:])

@@ -10,7 +10,7 @@ from corners.comparison import figure_data, figures
 from corners.comparison.document import Picture, Section
 from corners.comparison.grid import Cell, Grid, number, whole, words
 from corners.comparison.palette import Style
-from corners.comparison.sections._wording import listed, picture
+from corners.comparison.sections._wording import listed, picture, several
 
 if TYPE_CHECKING:
     from corners.comparison.comparison import Comparison
@@ -41,7 +41,7 @@ def _answers(comparison: "Comparison") -> tuple[str, ...]:
     protocol = source.protocol.get("name", "unnamed")
     seeds = f"seed {comparison.seeds[0]}" if len(comparison.seeds) == 1 else f"{len(comparison.seeds)} seeds"
     first = (
-        f"{len(comparison.fits)} methods were fitted on {comparison.dataset_name} with {seeds} under protocol "
+        f"{several(len(comparison.fits), 'method')} fitted on {comparison.dataset_name} with {seeds} under protocol "
         f"{protocol}, in {duration(source.wall_seconds)}, on {source.date[:10]}."
     )
     parts = [f"{method} ({reason})" for method, reason in comparison.unavailable.items()]

@@ -71,7 +71,7 @@ def _answers(comparison: "Comparison", found: "Findings[AgreementReport]") -> tu
     if agreeing:
         sentences.append(f"Within Monte Carlo error of the posterior in every fit: {listed(agreeing)}.")
     if differing:
-        sentences.append(f"Different from it: {listed([_distance(method, reports[method]) for method in differing])}.")
+        sentences.append(f"Different from it: {'; '.join(_distance(method, reports[method]) for method in differing)}.")
     answers = [" ".join(sentences)]
     free = [method for method in differing if any(report.free for report in reports[method])]
     if free:
@@ -89,8 +89,14 @@ def _answers(comparison: "Comparison", found: "Findings[AgreementReport]") -> tu
 
 def _distance(method: str, reports: "Sequence[AgreementReport]") -> str:
     differing = sum(not report.agrees for report in reports)
+    failed = dict.fromkeys(check.name for report in reports for check in report.checks if not check.passed)
+    seeds = f"{counted_in(differing, len(reports))}; " if len(reports) > 1 else ""
     distance = ranged([report.w2_relative for report in reports])
-    return f"{method} ({counted_in(differing, len(reports))}, W2 distance {distance} posterior widths)"
+    gain = ranged([report.log_predictive.mean_difference for report in reports])
+    return (
+        f"{method} ({seeds}in {listed(list(failed))}; W2 distance {distance} posterior widths, gain in prediction {gain} "
+        "nats per point)"
+    )
 
 
 def agreement_grid(found: "Findings[AgreementReport]") -> Grid:

@@ -1,12 +1,14 @@
 """The figures and what they show: derived arrays, styles, and drawings that are there and leave nothing behind."""
 
 import io
+import re
 import subprocess
 import sys
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 from PIL import Image
 from scipy import stats
 
@@ -85,21 +87,21 @@ def test_every_method_has_a_look_of_its_own():
 
 def drawings():
     """Every kind of figure, with awkward names and values."""
-    names = ["plain", "with $ and _"]
+    names = ["plain", "from $1_ to $2_"]
     look = styles(names)
-    where = figure_data.slice_inputs(split(5, feature_names=["x", "cost in $"]))
+    where = figure_data.slice_inputs(split(5, feature_names=["x", "cost, $a_ to $b_"]))
     fits = {name: fit("exact", SPLITS, SEEDS, shift=0.3 * k) for k, name in enumerate(names)}
     bands = {name: figure_data.predictive_bands(one.predict(where.inputs)) for name, one in fits.items()}
-    rows = [Difference("plain", 0.0, 0.0, 0.0), Difference("with $ and _", 50.0, 40.0, 60.0)]
+    rows = [Difference("plain", 0.0, 0.0, 0.0), Difference("from $1_ to $2_", 50.0, 40.0, 60.0)]
     draws = np.random.default_rng(0).normal(size=300)
-    gaps = {"plain": (0.0, 1e-15, 0.0), "with $ and _": (-1e6, np.inf, 3.0)}
+    gaps = {"plain": (0.0, 1e-15, 0.0), "from $1_ to $2_": (-1e6, np.inf, 3.0)}
     yield "difference", figures.difference_plot(rows, look, "NLL minus best")
-    yield "bands", figures.band_plot(where, bands, look, "a target in $" * 9)
+    yield "bands", figures.band_plot(where, bands, look, "a target, $c_ to $d_" * 9)
     rows_of = {name: figure_data.calibration(one, SPLITS, [0]) for name, one in fits.items()}
     yield "calibration", figures.calibration_plot(rows_of, look)
     point, wide = Marginal(0, draws, 0.1, 0.0), Marginal(1, draws, 0.0, 1e-3)
-    yield "marginals", figures.marginal_plot({"plain": [point, wide], "with $ and _": [wide]}, look)
-    yield "shares", figures.share_plot({"plain": (0.9, 0.1, 0.0), "with $ and _": (0.2, 0.3, 0.5)}, ("a", "b", "c"))
+    yield "marginals", figures.marginal_plot({"plain": [point, wide], "from $1_ to $2_": [wide]}, look)
+    yield "shares", figures.share_plot({"plain": (0.9, 0.1, 0.0), "from $1_ to $2_": (0.2, 0.3, 0.5)}, ("a", "b", "c"))
     yield "gaps", figures.gap_plot({"MAP": gaps, "Bethe": gaps})
     yield "traces", figures.trace_plot({name: figure_data.training_curves(one) for name, one in fits.items()}, look)
 
@@ -112,6 +114,8 @@ def test_every_figure_is_drawn_in_both_formats(name, figure):
     assert picture.shape[1] == round(figures.WIDTH * figures.DOTS_PER_INCH)
     assert (picture < 128).mean() > 0.002 and picture[0, 0] == 255  # dark ink on white
     assert b"<dc:date>" not in svg
+    texts = [text.get_text() for text in figure.findobj(Text)]
+    assert not any(re.search(r"(?<!\\)\$", text) for text in texts)  # a dollar sign would start mathematics
     assert figures.render(figure, "svg") == svg
 
 

@@ -39,6 +39,7 @@ def test_commit_is_that_of_the_checkout_and_says_what_is_uncommitted(tmp_path):
 
 def test_a_folder_inside_another_checkout_has_no_commit_of_its_own(tmp_path):
     git(tmp_path, "init")
+    git(tmp_path, "commit", "--allow-empty", "-m", "one")
     (tmp_path / "environment").mkdir()
     assert source_commit(tmp_path / "environment") is None
 

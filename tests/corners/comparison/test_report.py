@@ -182,6 +182,13 @@ def test_nothing_half_written_is_left_behind(report):
     ]
 
 
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Figures are made but not rendered, which is what takes the time."""
+    monkeypatch.setattr("corners.comparison.figures.render", lambda _, kind: kind.encode())
+
+
+@pytest.mark.usefixtures("undrawn")
 def test_names_from_outside_are_escaped_everywhere(tmp_path):
     failed = (FitStatus("failed", detail=EVIL), FitStatus("converged", remarks=(EVIL,)))
     result = comparison(
@@ -203,6 +210,7 @@ def test_names_from_outside_are_escaped_everywhere(tmp_path):
     Page(report.page.read_text(encoding="utf-8"))  # tags nest
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_one_seed_without_draws_says_what_cannot_be_said(tmp_path):
     report = comparison(seeds=(5,), draws=False).report(tmp_path)
     text = report.text.read_text(encoding="utf-8")
@@ -212,6 +220,7 @@ def test_one_seed_without_draws_says_what_cannot_be_said(tmp_path):
     assert not (tmp_path / "figures" / "marginals.png").exists()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_comparison_in_which_nothing_worked_still_reports(tmp_path):
     failed = tuple(FitStatus("failed", detail="it diverged") for _ in range(3))
     report = comparison(fits={"only": {"statuses": failed}}, draws=False, hosts={}).report(tmp_path)
@@ -242,6 +251,7 @@ def test_checking_a_folder_creates_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_file_that_cannot_be_replaced_leaves_no_parts(tmp_path):
     (tmp_path / "index.html").mkdir()
     with pytest.raises(OutputError, match=r"cannot write .*index\.html"):

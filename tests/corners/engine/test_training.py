@@ -115,7 +115,7 @@ def test_training_by_mini_batch_improves_and_validates_on_all_rows():
         predictive = fit.predict(split.validation.inputs, replicate=k)
         best = np.nanmin(validation[k])
         assert -predictive.log_prob(split.validation.targets).mean() == pytest.approx(best, rel=1e-9)
-        assert best < validation[k, 0]
+    assert (np.nanmin(validation, axis=1) < validation[:, 0] - 0.05).sum() >= 2
 
 
 def test_a_replicate_of_a_mini_batch_run_is_that_run_alone():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from corners.errors import SpecError
-from corners.exact import NOISE_VAR_FLOOR, Evidence, null_boundary
+from corners.exact import NOISE_VAR_FLOOR, Evidence, empirical_bayes, null_boundary
 from corners.exact.empirical_bayes import maximise_evidence
 from tests.corners.exact.problems import EVERY_SHAPE, problem
 from tests.support.golden import as_array, assert_golden, golden, golden_cases
@@ -115,21 +115,40 @@ def test_interpolation_stops_at_the_floor_and_says_so():
 
 
 @pytest.mark.parametrize(
-    ("singular", "projected", "worse"),
+    ("singular", "projected", "maxima"),
     [
-        ([11.3398, 2.237, 0.2108], [3.13, 2.331, 0.23], (11.490649, 1.41456)),
-        ([0.0244, 8.0278, 0.0387, 149.1603], [0.121, 4.937, 1.874, 3.265], (7.137176, 1.40637)),
+        ([11.3398, 2.237, 0.2108], [3.13, 2.331, 0.23], [(1.750901, 0.168434), (11.495957, 1.414414)]),
+        ([0.0244, 8.0278, 0.0387, 149.1603], [0.121, 4.937, 1.874, 3.265], [(15463.6, 3.04626), (7.136455, 1.406481)]),
     ],
     ids=["smaller precision wins", "larger precision wins"],
 )
-def test_the_global_maximum_is_found_among_two(singular, projected, worse):
-    """Features of several scales give the evidence two local maxima; the named one is a maximum too, and loses."""
+def test_the_global_maximum_is_found_among_two(singular, projected, maxima):
+    """Features of several scales give the evidence two local maxima, named here with the better one first."""
     evidence = Evidence(np.diag(singular), np.array(projected))
     best = evidence.maximise()
-    np.testing.assert_allclose(evidence.gradient(*worse), 0.0, atol=1e-3)
-    assert best.log_evidence > evidence.log_evidence(*worse) + 0.5
-    grid = [evidence.log_evidence(a, s) for a in np.logspace(-2, 6, 61) for s in np.logspace(-2, 2, 41)]
-    assert best.log_evidence >= max(grid)
+    values = [evidence.log_evidence(*point) for point in maxima]
+    for point, value in zip(maxima, values, strict=True):
+        np.testing.assert_allclose(evidence.gradient(*point), 0.0, atol=1e-4)
+        around = [evidence.log_evidence(point[0] * a, point[1] * s) for a in (0.9, 1.0, 1.1) for s in (0.95, 1.0, 1.05)]
+        assert max(around) <= value + 1e-9
+    assert values[0] > values[1] + 0.5
+    assert best.log_evidence == pytest.approx(values[0], abs=1e-6)
+    assert best.prior_precision == pytest.approx(maxima[0][0], rel=1e-4)
+
+
+def test_an_overshooting_step_is_replaced_by_em(monkeypatch):
+    """MacKay's step made to overshoot a hundredfold: the guard takes EM steps, to the same fixed point."""
+    evidence = Evidence(*problem(12, 3)[:2])
+    expected = evidence.maximise()
+    step = empirical_bayes._mackay_step
+    monkeypatch.setattr(
+        empirical_bayes, "_mackay_step", lambda *given: step(*given)._replace(prior_precision=100.0 * given[1][0])
+    )
+    guarded = evidence.maximise()
+    assert guarded.converged
+    assert guarded.steps > expected.steps
+    np.testing.assert_allclose(guarded.prior_precision, expected.prior_precision, rtol=1e-7)
+    np.testing.assert_allclose(guarded.noise_scale, expected.noise_scale, rtol=1e-7)
 
 
 def test_a_basin_without_a_bottom_is_the_null_model():

@@ -22,8 +22,8 @@ def gamma_and_half_normal(log_precision, log_scale):
 
 
 def grid_covariance(features, targets):
-    """Covariance of the weights over 301 x 301 nodes of ``(log α, log σ)``, each by a dense density and an inverse."""
-    precisions, scales = np.exp(np.linspace(-8.0, 4.0, 301)), np.exp(np.linspace(-2.6, 0.4, 301))
+    """Covariance of the weights over 161 x 161 nodes of ``(log α, log σ)``, each by a dense density and an inverse."""
+    precisions, scales = np.exp(np.linspace(-7.0, 3.5, 161)), np.exp(np.linspace(-2.4, 0.2, 161))
     width = features.shape[1]
     gram, along = features.T @ features, features.T @ targets
     mass, first, second = 0.0, np.zeros(width), np.zeros((width, width))
@@ -31,7 +31,7 @@ def grid_covariance(features, targets):
         inverse = np.linalg.inv(precision * np.eye(width) + gram / scales[:, None, None] ** 2)
         means = inverse @ along / scales[:, None] ** 2
         kernel = features @ features.T / precision + np.eye(len(targets)) * scales[:, None, None] ** 2
-        solved = np.linalg.solve(kernel, np.broadcast_to(targets[:, None], (301, len(targets), 1)))[..., 0]
+        solved = np.linalg.solve(kernel, np.broadcast_to(targets[:, None], (161, len(targets), 1)))[..., 0]
         log_density = -0.5 * (np.linalg.slogdet(kernel)[1] + solved @ targets)
         priors = [gamma_and_half_normal(math.log(precision), math.log(s)) for s in scales]
         weights = np.exp(log_density + np.array(priors))

@@ -74,11 +74,10 @@ def test_primal_and_dual_agree_in_every_regime(layer):
     np.testing.assert_allclose(primal.leverage + primal.one_minus_leverage, 1.0, rtol=1e-12)
 
 
-def test_one_minus_leverage_does_not_cancel():
-    """Orthogonal features that reach every plate: ``1 − h = λ/(1 + λ)`` to full relative precision, far below rounding
-    of 1.
-    """
-    generator = np.random.default_rng(0)
+@pytest.mark.parametrize("seed", range(10))
+def test_one_minus_leverage_does_not_cancel(seed):
+    """Orthogonal features that reach every plate: ``1 − h = λ/(1 + λ)`` exactly, far below the rounding of 1."""
+    generator = np.random.default_rng(seed)
     features = np.linalg.qr(generator.standard_normal((6, 6)))[0]
     scored = leave_one_out_predictives(features, generator.standard_normal(6), 1e-10, 1e-5)
     np.testing.assert_allclose(scored.one_minus_leverage, 1e-20, rtol=1e-9)

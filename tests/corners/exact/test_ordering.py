@@ -130,7 +130,7 @@ def test_map_below_bethe_reverses_at_the_free_optimum():
     """The point belief is feasible, so at an optimum over ``Σ`` Bethe is at most MAP at the same mean (theory 4.3)."""
     features, targets, _, _ = problem(20, 3)
     best = find_free_optimum(
-        features, targets, np.random.default_rng(0), family="dense", prior_precision=1.3, noise_scale=0.3, jitter=0.0
+        features, targets, np.random.default_rng(0), family="diagonal", prior_precision=1.3, noise_scale=0.3, jitter=0.0
     )
     report = ordering_at(features, targets, best.mean, best.covariance, 1.3, 0.3)
     assert report.map_bethe.total <= 1e-9

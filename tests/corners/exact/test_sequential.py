@@ -106,7 +106,7 @@ def test_a_well_conditioned_problem_uses_the_fast_form_without_a_note():
 @pytest.mark.parametrize("width", [5, 12])
 def test_lost_digits_are_noticed_repaired_and_said(width):
     """At ``ασ² = 1e-12`` against ``s² ≈ 1`` the fast form loses the sum; the square-root form keeps every term."""
-    features, targets, _, _ = problem(100, width)
+    features, targets, _, _ = problem(80, width)
     precision, scale = 1e-6, 1e-3
     expected = oracles.precise_sequential(features, targets, precision, scale**2)
     fast = sequential_predictives(features, targets, precision, scale, method="block")

@@ -41,6 +41,7 @@ def test_a_run_inside_every_bound_passes():
         ),
         ({"bfmi": np.array([0.3, 0.9])}, "E-BFMI of chain 0 is 0.3, required > 0.3: FAILED; the energy"),
         ({"rhat": np.array([np.nan, 1.5])}, r"R-hat of weights\[0\] is nan, required < 1.01"),
+        ({"bfmi": np.array([0.9, np.inf])}, "E-BFMI of chain 1 is inf, required > 0.3: FAILED"),
         ({"ess_tail": np.array([1.0, np.nan])}, r"tail ESS of weights\[1\] is nan"),
     ],
 )

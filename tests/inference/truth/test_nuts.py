@@ -74,18 +74,18 @@ def one_unknown(features, targets, hyperpriors, scale):
     return mean / total, second / total - np.outer(mean, mean) / total**2
 
 
-def test_a_second_problem_of_another_shape_compiles_nothing(fixed_run, generator):
-    run = sample_last_layer(
-        generator.normal(size=(40, 6)),
-        generator.normal(size=40),
-        prior_precision=1.0,
-        noise_scale=1.0,
-        draws=50,
-        seed=1,
-    )
+def test_a_second_problem_of_another_shape_compiles_nothing_and_is_whitened(fixed_run, generator):
+    """Features whose scales span a thousand: unwhitened trajectories would need hundreds of leapfrog steps."""
+    features = generator.normal(size=(40, 6)) * np.geomspace(0.03, 30.0, 6)
+    targets = generator.normal(size=40)
+    run = sample_last_layer(features, targets, prior_precision=1.0, noise_scale=0.5, draws=200, tune=200, seed=1)
     assert run.provenance.seconds["compile"] < 0.05
-    # The geometry is exact here, so a trajectory needs 3 or 7 steps, not the hundreds of an unscaled posterior.
-    assert fixed_run.provenance.leapfrog_steps_per_draw < 10.0
+    assert run.provenance.leapfrog_steps_per_draw < 10.0
+
+
+def test_the_step_size_is_frozen_after_tuning(fixed_run):
+    steps = fixed_run.sample_stats["step_size"]
+    assert np.all(steps == steps[:, :1]) and len(np.unique(steps[:, 0])) == 4
 
 
 def test_same_seed_same_draws_and_other_data_in_between(data):

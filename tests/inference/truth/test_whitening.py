@@ -58,6 +58,14 @@ def test_joint_geometry_is_close_to_the_posterior_moments(data, hyperpriors, hyp
     assert np.abs((found.centre[2:] - expected["mean_w"]) / sd).max() < 0.1
     ratio = np.sqrt(np.diag(found.covariance)) / [expected["sd_log_alpha"], expected["sd_log_sigma"], *sd]
     assert np.abs(np.log(ratio)).max() < 0.15
+    # Hyperparameters and weights covary as the conditional mean moves: the chain rule with a dense derivative.
+    slopes = [mean_at(data, found.centre[:2] + e) - mean_at(data, found.centre[:2] - e) for e in 0.5e-3 * np.eye(2)]
+    cross = 1e3 * np.array(slopes).T @ found.covariance[:2, :2]
+    np.testing.assert_allclose(found.covariance[2:, :2], cross, rtol=0.01, atol=1e-6)
+
+
+def mean_at(data, logs):
+    return oracles.posterior(*data, *np.exp(logs))[0]
 
 
 class Fake:

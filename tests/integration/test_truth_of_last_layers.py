@@ -1,0 +1,69 @@
+"""The real sampler, once: a fit's last layer through PyMC and its gate, fixed and hierarchical, into a comparison."""
+
+import numpy as np
+import pytest
+
+from corners.backbones.identity import Identity
+from corners.baselines.nuts import Nuts, sample_layer
+from corners.study import compare, make_method
+from tests.support import dense_cells as dense
+from tests.support.problems import TINY_PROTOCOL, tiny_split
+
+SPLIT = tiny_split(1, rows=(20, 6, 5))
+
+
+@pytest.fixture(scope="module")
+def layer():
+    """The evidence corner on two features."""
+    fit = make_method("sequential", protocol=TINY_PROTOCOL, backbone=Identity()).fit([SPLIT], [5])
+    return fit.last_layer(0, SPLIT)
+
+
+@pytest.fixture(scope="module")
+def reference(layer):
+    """Sampled without a seed of ours."""
+    return sample_layer(layer, draws=500)
+
+
+def test_draws_of_a_fixed_layer_are_its_conjugate_posterior(layer, reference):
+    """Means and standard deviations within 4.5 Monte Carlo errors (theory 10.3)."""
+    mean, covariance = dense.posterior(layer.features, layer.targets, layer.prior_precision, layer.noise_var)
+    deviation = np.sqrt(np.diag(covariance))
+    assert (np.abs(reference.mean() - mean) <= 4.5 * deviation / np.sqrt(reference.ess_mean)).all()
+    ratio = np.sqrt(np.diag(reference.cov())) / deviation
+    assert (np.abs(ratio - 1.0) <= 4.5 / np.sqrt(2.0 * reference.ess_sd)).all()
+
+
+def test_without_a_seed_a_fresh_one_is_drawn_and_recorded(layer, reference):
+    """Acceptance case 23: the recorded seed gives the same draws, and no seed is fixed in secret."""
+    np.testing.assert_array_equal(sample_layer(layer, draws=500, seed=reference.seed).weights, reference.weights)
+    assert sample_layer(layer, draws=500).seed != reference.seed
+
+
+def test_a_comparison_with_truth_says_who_agrees():
+    """The corner is its own posterior; NUTS scores as it does; the free belief is another distribution."""
+    methods = ["sequential", "scroll_dense", Nuts(draws=500)]
+    comparison = compare(SPLIT, methods, seeds=[5], protocol=TINY_PROTOCOL, backbone=Identity())
+    assert comparison.reference_failures == {} and set(comparison.references) == {("sequential", 5), ("scroll_dense", 5)}
+    assert comparison.fits["nuts"].statuses[0].code == "sampled"
+    assert comparison.references["sequential", 5] is comparison.fits["nuts"].references[0]
+    exact, sampled = (comparison.score("nll", name, 0).mean for name in ("sequential", "nuts"))
+    assert sampled == pytest.approx(exact, abs=0.02)
+    assert "sequential" in str(comparison.agreement())
+
+
+def as_numbers(reference, name: str) -> np.ndarray:
+    """Draws of a hyperparameter."""
+    return np.asarray(reference.hyperparameters[name])
+
+
+@pytest.mark.slow
+def test_hierarchical_draws_use_the_fits_own_hyperpriors():
+    comparison = compare(SPLIT, ["scroll_dense", Nuts(draws=500)], seeds=[5], protocol=TINY_PROTOCOL, backbone=Identity(), truth="hierarchical")
+    if ("scroll_dense", 5) in comparison.references:
+        reference = comparison.references["scroll_dense", 5]
+        assert (as_numbers(reference, "prior_precision") > 0.0).all() and (as_numbers(reference, "noise_scale") > 0.0).all()
+    else:
+        assert "gate" in comparison.reference_failures["scroll_dense", 5]
+    # The exact corner has no hyperpriors of its own, and the reason is kept.
+    assert "hyperpriors" in comparison.reference_failures["sequential", 5]
