@@ -14,7 +14,7 @@ class SpecError(CornersError, ValueError):
 
 
 class ImpossibleCellError(SpecError):
-    """A cavity and a routing that do not go together; the message gives the reason of theory.md section 2."""
+    """A cavity and a routing that do not go together; the message gives the reason of theory 2."""
 
 
 class UnknownNameError(CornersError, KeyError):

@@ -72,7 +72,7 @@ class HyperpriorSpec:
 
 @dataclass(frozen=True)
 class LastLayer:
-    """One fitted last layer on its training part: all that theory.md's fixed-feature quantities need.
+    """One fitted last layer on its training part: all that the fixed-feature quantities of the theory need.
 
     Units are the ones the fit was trained in; multiply targets and noise by ``target_scale`` for original units.
     ``covariance`` includes the ``jitter`` the cell was trained with. ``noise_var`` is a variance.

@@ -9,7 +9,7 @@ from corners.registry import unknown_name_message
 
 @dataclass(frozen=True)
 class Protocol:
-    """How every method of a comparison is trained and scored (design: section 9).
+    """How every method of a comparison is trained and scored.
 
     Parameters
     ----------

@@ -65,6 +65,9 @@ class Standardiser(FrozenArrays):
             raise DataError(
                 f"inputs have shape {x.shape}; the standardiser was fitted on (N, {columns}): give as many columns"
             )
+        if not np.isfinite(wide).all():
+            row, column = (int(each) for each in np.argwhere(~np.isfinite(wide))[0])
+            raise DataError(f"inputs hold NaN or infinity (first in row {row}, column {column}); drop or fill such entries")
         return (wide - self.input_mean) / self.input_scale
 
     def targets(self, targets: object) -> Float[Array, " N"]:

@@ -1,9 +1,9 @@
 """Speed of the sampled ground truth, as ratios within one run; ``python -m tests.benchmarks.bench_truth``.
 
 Prints the smallest bulk effective sample size per second of sampling for whitened draws against ``pymc.sample`` on the
-plain model, and for the collapsed hierarchical model against ``pymc.sample`` on the plain hierarchical one: 300 points,
-50 tanh features of a fixed random net, the same acceptance. Seconds are processor time, so that a shared machine does not
-blur the ratio; compilation is told apart.
+plain model, and for the collapsed hierarchical model against ``pymc.sample`` on the plain one: 300 points, 50 tanh
+features of a fixed random net, the same acceptance. Seconds are processor time, so that a shared machine does not blur
+the ratio; compilation is told apart.
 """
 
 import time
@@ -81,8 +81,8 @@ def plain(name: str, data: tuple[np.ndarray, np.ndarray], **settings: Any) -> Ro
     _, compiling = processor_seconds(lambda: sample(2, 2))
     _, again = processor_seconds(lambda: sample(2, 2))
     draws, seconds = processor_seconds(lambda: sample(1000, 1000))
-    ess = min(float(stacks.ess(flat(draws.posterior[name_].values), "bulk").min()) for name_ in draws.posterior)
-    return Row(name, float(draws.sample_stats["tree_size"].mean()), ess, seconds - again, compiling)
+    ess = min(float(stacks.ess(flat(draws.posterior[variable].values), "bulk").min()) for variable in draws.posterior)
+    return Row(name, float(draws.sample_stats["n_steps"].mean()), ess, seconds - again, compiling)
 
 
 def flat(draws: np.ndarray) -> np.ndarray:

@@ -93,10 +93,8 @@ def _distance(method: str, reports: "Sequence[AgreementReport]") -> str:
     seeds = f"{counted_in(differing, len(reports))}; " if len(reports) > 1 else ""
     distance = ranged([report.w2_relative for report in reports])
     gain = ranged([report.log_predictive.mean_difference for report in reports])
-    return (
-        f"{method} ({seeds}in {listed(list(failed))}; W2 distance {distance} posterior widths, gain in prediction {gain} "
-        "nats per point)"
-    )
+    sizes = f"W2 distance {distance} posterior widths, gain in prediction {gain} nats per point"
+    return f"{method} ({seeds}in {listed(list(failed))}; {sizes})"
 
 
 def agreement_grid(found: "Findings[AgreementReport]") -> Grid:
