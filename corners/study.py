@@ -255,6 +255,7 @@ class _Run:
     def _comparison(self, seconds: float) -> "Comparison":
         from corners.comparison.comparison import Comparison
         from corners.comparison.provenance import Provenance
+        from inference.truth import gaussian_k_hat
 
         plan = self.plan
         provenance = Provenance.gather(
@@ -277,13 +278,13 @@ class _Run:
             hosts={method.name: method.host for method in plan.methods if method.host is not None},
             provenance=provenance,
             method_summaries={m.name: method_summary(m.name) for m in plan.methods if m.name in method_names()},
+            k_hat=gaussian_k_hat,
         )
 
     def _settings(self) -> dict[str, Any]:
-        backbone = self.plan.backbone
         return {
             "methods": [method.name for method in self.plan.methods],
-            "backbone": "one hidden layer of 50 tanh units" if backbone is None else repr(backbone),
+            "backbone": repr(self.plan.backbone or "one hidden layer of 50 tanh units"),
             "truth": self.plan.truth,
             "truth_seeds": self.plan.truth_seeds,
             "truth_draws": self.plan.truth_draws,

@@ -61,7 +61,9 @@ class Evidence:
     """
 
     def __init__(self, features: Float[Array, "N H"] | ArrayLike, targets: Float[Array, " N"] | ArrayLike) -> None:
-        self.features, self.targets = as_problem(features, targets)
+        self.features, self.targets = (array.copy() for array in as_problem(features, targets))
+        for array in (self.features, self.targets):
+            array.flags.writeable = False  # the factorisation is kept: what it was made of must not change
 
     @cached_property
     def factorisation(self) -> Factorisation:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import solve_triangular
 
 from corners.exact.covariance import Covariance, DiagonalCovariance, FactorCovariance, NoCovariance
 from corners.exact.shared_free import PriorOverlap, chain_plates, gaussian_plates, overlap_of
@@ -108,9 +108,10 @@ class FreeObjective:
         noise_var = self.noise_var if self.noise_var is not None else math.exp(hyper.pop(0))
         covariance = self._covariance(parameters[: self.family_size])
         shifted = covariance.shifted(self.features.shape[1], 1.0 / precision)
-        weighted = self.features / (noise_var + covariance.variances(self.features))[:, None]
-        factor = cho_factor(shifted.inverse + weighted.T @ self.features)
-        mean = cho_solve(factor, weighted.T @ self.targets)
+        weights = 1.0 / np.sqrt(noise_var + covariance.variances(self.features))
+        stacked = np.vstack([shifted.root.T, self.features * weights[:, None]])  # ‖Wᵀμ‖² + Σ r²/V as least squares
+        basis, upper = np.linalg.qr(stacked)
+        mean = solve_triangular(upper, basis[len(upper) :].T @ (self.targets * weights))
         return Belief(mean, covariance, precision, noise_var, overlap_of(mean, shifted))
 
     def random_start(self, rng: np.random.Generator) -> Float[Array, " P"]:

@@ -1,4 +1,4 @@
-"""Case 1: noise is estimated from every start, and a fit says which hyperparameters were estimated and which were fixed."""
+"""Case 1: noise is estimated from every start, and a fit says which hyperparameters were fixed."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Case 4 (engine): the log evidence is that of the dense density, of BayesianRidge and of gpytorch, sign and constants."""
+"""Case 4 (engine): the log evidence has sign and constants of the dense density, BayesianRidge and gpytorch."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,9 @@ def objective(layer: Layer) -> float:
 
 @pytest.mark.parametrize("layer", LAYERS)
 def test_it_is_the_negative_log_density_of_all_targets(layer):
-    assert objective(layer) == pytest.approx(dense.neg_log_evidence(layer.features, layer.targets, layer.precision, layer.noise_var), rel=1e-10)
+    assert objective(layer) == pytest.approx(
+        dense.neg_log_evidence(layer.features, layer.targets, layer.precision, layer.noise_var), rel=1e-10
+    )
 
 
 def test_it_is_minus_the_score_of_bayesian_ridge():
@@ -26,7 +28,16 @@ def test_it_is_minus_the_score_of_bayesian_ridge():
     from sklearn.linear_model import BayesianRidge
 
     given = LAYERS[0]
-    model = BayesianRidge(alpha_1=0.0, alpha_2=0.0, lambda_1=0.0, lambda_2=0.0, fit_intercept=False, compute_score=True, tol=1e-12, max_iter=2000)
+    model = BayesianRidge(
+        alpha_1=0.0,
+        alpha_2=0.0,
+        lambda_1=0.0,
+        lambda_2=0.0,
+        fit_intercept=False,
+        compute_score=True,
+        tol=1e-12,
+        max_iter=2000,
+    )
     model.fit(given.features, given.targets)
     at = Layer(given.features, given.targets, float(model.lambda_), 1.0 / float(model.alpha_))
     assert objective(at) == pytest.approx(-float(model.scores_[-1]), rel=1e-6)
@@ -60,4 +71,6 @@ def test_it_is_minus_n_times_the_marginal_likelihood_of_gpytorch(layer):
 
 def test_the_objective_says_that_it_is_a_total_and_in_what_unit():
     assert "in nats, minimised" in (FreeEnergy.__doc__ or "")
-    assert objective(Layer(np.tile(LAYERS[0].features, (2, 1)), np.tile(LAYERS[0].targets, 2), 1.7, 0.3)) > 1.5 * objective(LAYERS[0])
+    assert objective(
+        Layer(np.tile(LAYERS[0].features, (2, 1)), np.tile(LAYERS[0].targets, 2), 1.7, 0.3)
+    ) > 1.5 * objective(LAYERS[0])

@@ -1,4 +1,4 @@
-"""Case 5: single-precision features with a nearly singular Gram matrix are promoted; two spaces agree; nothing is repaired silently."""
+"""Case 5: single-precision features with a nearly singular Gram matrix are promoted, and two spaces agree."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,9 @@ from tests.support.strategies import Layer
 
 GENERATOR = np.random.default_rng(5)
 INPUTS = np.linspace(-1.0, 1.0, 300, dtype=np.float32)
-FEATURES = np.tanh(np.outer(INPUTS, GENERATOR.normal(size=50)).astype(np.float32) + GENERATOR.normal(size=50).astype(np.float32))
+FEATURES = np.tanh(
+    np.outer(INPUTS, GENERATOR.normal(size=50)).astype(np.float32) + GENERATOR.normal(size=50).astype(np.float32)
+)
 TARGETS = np.sin(3.0 * INPUTS) + 1e-3 * GENERATOR.standard_normal(300).astype(np.float32)
 LAYER = Layer(FEATURES.astype(np.float64), TARGETS.astype(np.float64), precision=1e-2, noise_var=1e-6)
 

@@ -1,4 +1,4 @@
-"""Case 6: noise variance 1e-6 and exact interpolation give a finite answer, and a fit at the floor says so and how to move it."""
+"""Case 6: noise variance 1e-6 and exact interpolation give a finite answer; a fit at the floor says so."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,9 @@ def test_noise_at_its_floor_is_said_and_the_floor_can_be_moved():
     """A perfect fit wants no noise at all: the default floor holds it, the status says so, a lower floor lets it go."""
     learned = []
     for floor in (-14.0, -20.0):
-        corner = Corner("sequential", "closed", "dense", likelihood=Gaussian(log_noise_var_floor=floor), backbone=Identity())
+        corner = Corner(
+            "sequential", "closed", "dense", likelihood=Gaussian(log_noise_var_floor=floor), backbone=Identity()
+        )
         fit = CornerMethod("sequential", corner, Schedule(0.2, 400, 400, 0.0)).fit([SPLIT], [5])
         learned.append(2.0 * np.log(fit.learned(0)["noise_scale"] / fit.replicates[0].standardiser.target_scale))
         assert "at bound" in fit.statuses[0].sentence and "noise" in fit.statuses[0].sentence

@@ -14,7 +14,10 @@ NAMES = [name for name in method_names() if make_method(name).host is None]
 
 
 def single(split: Split) -> Split:
-    parts = [Part(p.inputs.astype(np.float32), p.targets.astype(np.float32)) for p in (split.train, split.validation, split.test)]
+    parts = [
+        Part(p.inputs.astype(np.float32), p.targets.astype(np.float32))
+        for p in (split.train, split.validation, split.test)
+    ]
     return Split(*parts, split.name)
 
 
@@ -34,7 +37,10 @@ def test_results_are_double(name, dtype):
 def test_single_precision_is_the_same_run_up_to_rounding(name):
     split = tiny_split(1)
     double = Protocol("double", learning_rate=0.03, max_steps=8, patience=5)
-    one, other = (make_method(name, protocol=p, backbone=MLP(3)).fit([split], [5]).predict(split.test.inputs) for p in (SINGLE, double))
+    one, other = (
+        make_method(name, protocol=p, backbone=MLP(3)).fit([split], [5]).predict(split.test.inputs)
+        for p in (SINGLE, double)
+    )
     np.testing.assert_allclose(one.mean, other.mean, rtol=1e-2)
     assert not np.array_equal(one.mean, other.mean)
 

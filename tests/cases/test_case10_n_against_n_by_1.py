@@ -1,4 +1,4 @@
-"""Case 10: (N,) and (N, 1) give identical results; any other shape is refused with both shapes; nothing becomes N x N."""
+"""Case 10: (N,) and (N, 1) give identical results; any other shape is refused with both shapes."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,11 @@ def scores(inputs, targets) -> list:
 
 def test_both_shapes_give_identical_scores():
     expected = scores(INPUTS, TARGETS)
-    for inputs, targets in ((INPUTS[:, None], TARGETS), (INPUTS, TARGETS[:, None]), (INPUTS[:, None], TARGETS[:, None])):
+    for inputs, targets in (
+        (INPUTS[:, None], TARGETS),
+        (INPUTS, TARGETS[:, None]),
+        (INPUTS[:, None], TARGETS[:, None]),
+    ):
         assert scores(inputs, targets) == expected
 
 
@@ -36,8 +40,10 @@ def test_any_other_shape_is_refused_with_both_shapes(shape):
 
 @pytest.mark.parametrize("name", ["sequential", "map", "gaussian_process"])
 def test_inputs_without_a_second_dimension_are_one_column(name):
-    """A column of targets, where broadcasting would give N x N, is refused: tests/integration/test_without_type_checks.py."""
-    fit = make_method(name, protocol=TINY_PROTOCOL, backbone=MLP(3)).fit([random_split(Dataset(INPUTS, TARGETS), 5)], [5])
+    """A column of targets, which would broadcast to N x N, is refused: integration/test_without_type_checks.py."""
+    fit = make_method(name, protocol=TINY_PROTOCOL, backbone=MLP(3)).fit(
+        [random_split(Dataset(INPUTS, TARGETS), 5)], [5]
+    )
     one, other = fit.predict(INPUTS[:, None]), fit.predict(INPUTS)
     np.testing.assert_array_equal(one.mean, other.mean)
     assert other.log_prob(TARGETS).shape == (30,)

@@ -117,7 +117,9 @@ def test_prior_overlap_is_the_density_of_the_mean_under_both_spreads(belief):
 def test_prior_overlap_is_the_integral_of_both_densities():
     """One dimension, by quadrature of the product itself."""
     mean = real(0.8)[:, None]
-    covariance = Dense().build({LOG_DIAGONAL: real(-0.4)[:, None], STRICT_LOWER: torch.zeros(1, 1, 1).double()}, mean, 0.0)
+    covariance = Dense().build(
+        {LOG_DIAGONAL: real(-0.4)[:, None], STRICT_LOWER: torch.zeros(1, 1, 1).double()}, mean, 0.0
+    )
     grid = np.linspace(-12.0, 12.0, 40_001)
     product = stats.norm.pdf(grid, 0.8, np.exp(-0.4)) * stats.norm.pdf(grid, 0.0, 1.7**-0.5)
     expected = -np.log(np.trapezoid(product, grid))
@@ -128,7 +130,9 @@ def test_marginals_are_forward_messages(belief):
     features = normal(4, 3, 6, 4)
     marginals = belief.marginals(features)
     for k in range(3):
-        mean, variance = dense.forward(features[k].numpy(), belief.mean[k].numpy(), belief.covariance.matrix()[k].numpy())
+        mean, variance = dense.forward(
+            features[k].numpy(), belief.mean[k].numpy(), belief.covariance.matrix()[k].numpy()
+        )
         assert_close(marginals.mean[k], mean)
         assert_close(marginals.variance[k], variance)
 

@@ -19,7 +19,7 @@ def test_only_convergence_is_called_so():
 
 
 def test_an_unknown_code_lists_the_known_ones():
-    with pytest.raises(ValueError, match="must be one of converged, .*; got 'fine'"):
+    with pytest.raises(ValueError, match=r"must be one of converged, .*; got 'fine'"):
         FitStatus("fine")
 
 

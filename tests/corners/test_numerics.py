@@ -32,7 +32,9 @@ def test_the_jitter_that_was_added_is_the_one_reported(scale):
 
 
 def test_an_indefinite_matrix_is_refused_with_its_eigenvalue_and_a_remedy():
-    with pytest.raises(NotPositiveDefiniteError, match=r"smallest eigenvalue -0\.5.*raise the prior precision") as raised:
+    with pytest.raises(
+        NotPositiveDefiniteError, match=r"smallest eigenvalue -0\.5.*raise the prior precision"
+    ) as raised:
         safe_cholesky(np.diag([1.0, -0.5, 2.0]))
     assert "collinear" in str(raised.value)
 

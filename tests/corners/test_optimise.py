@@ -70,7 +70,9 @@ def test_patience_is_counted_in_checks_where_they_are_rare():
     schedule = Schedule(0.1, 2000, 5, 1e-9, check_every=4, trace_every=4)
     outcome = run(bowls(apart=0.7), schedule)
     assert all(step % 4 == 0 for step in outcome.best_steps)
-    assert all(int(s.detail.split()[-1]) == step + 20 for s, step in zip(outcome.statuses, outcome.best_steps, strict=True))
+    assert all(
+        int(s.detail.split()[-1]) == step + 20 for s, step in zip(outcome.statuses, outcome.best_steps, strict=True)
+    )
 
 
 def test_the_step_limit_is_said():
@@ -217,7 +219,9 @@ def test_splits_of_equal_shape_are_fitted_together_and_come_back_in_order():
 
     def fit_group(some, seeds):
         seen.append(list(seeds))
-        pairs = [(split.seed, FitStatus("converged", detail=str(seed))) for split, seed in zip(some, seeds, strict=True)]
+        pairs = [
+            (split.seed, FitStatus("converged", detail=str(seed))) for split, seed in zip(some, seeds, strict=True)
+        ]
         return pairs, Trace(np.arange(2.0), {"objective": np.array([[float(seed)] * 2 for seed in seeds])})
 
     fitted = grouped(splits, [11, 12, 13, 14], fit_group)
@@ -230,4 +234,4 @@ def test_splits_of_equal_shape_are_fitted_together_and_come_back_in_order():
 
 def test_one_split_a_seed():
     with pytest.raises(SpecError, match="one split a seed is needed; got 1 splits and 2 seeds"):
-        grouped([tiny_split(1)], [5, 6], lambda some, seeds: ([], Trace(np.zeros(0))))
+        grouped([tiny_split(1)], [5, 6], lambda *_: ([], Trace(np.zeros(0))))

@@ -37,7 +37,9 @@ def test_changed_options_are_in_the_protocols_name():
 
 
 def test_an_unknown_protocol_lists_the_known_ones():
-    with pytest.raises(UnknownNameError, match="no protocol is called 'defualt'. Did you mean 'default'.*Known: .*default"):
+    with pytest.raises(
+        UnknownNameError, match=r"no protocol is called 'defualt'. Did you mean 'default'.*Known: .*default"
+    ):
         get_protocol("defualt")
 
 
@@ -72,5 +74,5 @@ def test_a_choice_that_cannot_be_is_refused_by_its_name(choice):
 
 
 def test_an_option_that_is_none_lists_those_there_are():
-    with pytest.raises(SpecError, match="patiense.*patience"):
+    with pytest.raises(SpecError, match=r"patiense.*patience"):
         with_options(get_protocol("default"), patiense=3)

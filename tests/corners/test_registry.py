@@ -30,7 +30,9 @@ def folder(tmp_path, monkeypatch):
     """An importable package ``shapes`` with one good member, one that registers nothing, and a private module."""
     package = tmp_path / "shapes"
     package.mkdir()
-    (package / "__init__.py").write_text("from corners.registry import Registry\nSHAPES = Registry('shape', 'shapes')\n")
+    (package / "__init__.py").write_text(
+        "from corners.registry import Registry\nSHAPES = Registry('shape', 'shapes')\n"
+    )
     member = '"""A ring.\n\nMore."""\nfrom shapes import SHAPES\n\n\n@SHAPES.register("ring")\nclass Ring:\n    "R"\n'
     (package / "ring.py").write_text(member)
     (package / "silent.py").write_text('"""Registers nothing."""\n')

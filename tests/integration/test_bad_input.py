@@ -1,4 +1,4 @@
-"""The issue's list of bad and odd input, end to end: one clear sentence or a finite answer, never a stranger's traceback."""
+"""Bad and odd input, end to end: one clear sentence or a finite answer, never a stranger's traceback."""
 
 import numpy as np
 import pytest

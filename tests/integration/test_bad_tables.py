@@ -1,4 +1,4 @@
-"""Bad CSV files and places through the command: status 2, one sentence that says where and what to do, nothing trained."""
+"""Bad CSV files and places through the command: status 2, one sentence that says where, nothing trained."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,9 @@ def test_a_bad_field_is_named_with_its_column(command, tmp_path, columns, messag
     assert message in ran.err and "row" in ran.err and ran.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("content", ["", "\n", "area,price\n", "area,price\n1,2\n", "area,price\n1,2,3\n4,5,6\n", "\x00\x01\x02"])
+@pytest.mark.parametrize(
+    "content", ["", "\n", "area,price\n", "area,price\n1,2\n", "area,price\n1,2,3\n4,5,6\n", "\x00\x01\x02"]
+)
 def test_a_file_that_is_no_table_is_refused(command, tmp_path, content):  # noqa: F811
     path = tmp_path / "houses.csv"
     path.write_text(content)

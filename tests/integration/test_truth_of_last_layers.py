@@ -42,9 +42,12 @@ def test_without_a_seed_a_fresh_one_is_drawn_and_recorded(layer, reference):
 
 def test_a_comparison_with_truth_says_who_agrees():
     """The corner is its own posterior; NUTS scores as it does; the free belief is another distribution."""
-    methods = ["sequential", "scroll_dense", Nuts(draws=500)]
-    comparison = compare(SPLIT, methods, seeds=[5], protocol=TINY_PROTOCOL, backbone=Identity())
-    assert comparison.reference_failures == {} and set(comparison.references) == {("sequential", 5), ("scroll_dense", 5)}
+    options = {"seeds": [5], "protocol": TINY_PROTOCOL, "backbone": Identity(), "truth_draws": 500}
+    comparison = compare(SPLIT, ["sequential", "scroll_dense", "nuts"], **options)
+    assert comparison.reference_failures == {} and set(comparison.references) == {
+        ("sequential", 5),
+        ("scroll_dense", 5),
+    }
     assert comparison.fits["nuts"].statuses[0].code == "sampled"
     assert comparison.references["sequential", 5] is comparison.fits["nuts"].references[0]
     exact, sampled = (comparison.score("nll", name, 0).mean for name in ("sequential", "nuts"))
@@ -59,10 +62,19 @@ def as_numbers(reference, name: str) -> np.ndarray:
 
 @pytest.mark.slow
 def test_hierarchical_draws_use_the_fits_own_hyperpriors():
-    comparison = compare(SPLIT, ["scroll_dense", Nuts(draws=500)], seeds=[5], protocol=TINY_PROTOCOL, backbone=Identity(), truth="hierarchical")
+    comparison = compare(
+        SPLIT,
+        ["scroll_dense", Nuts(draws=500)],
+        seeds=[5],
+        protocol=TINY_PROTOCOL,
+        backbone=Identity(),
+        truth="hierarchical",
+    )
     if ("scroll_dense", 5) in comparison.references:
         reference = comparison.references["scroll_dense", 5]
-        assert (as_numbers(reference, "prior_precision") > 0.0).all() and (as_numbers(reference, "noise_scale") > 0.0).all()
+        assert (as_numbers(reference, "prior_precision") > 0.0).all() and (
+            as_numbers(reference, "noise_scale") > 0.0
+        ).all()
     else:
         assert "gate" in comparison.reference_failures["scroll_dense", 5]
     # The exact corner has no hyperpriors of its own, and the reason is kept.

@@ -1,4 +1,4 @@
-"""Refusals that the type checks of this test run would pre-empt: what a user without them reads, in one fresh interpreter."""
+"""Refusals that the type checks of this test run would pre-empt: what a user without them reads."""
 
 import json
 

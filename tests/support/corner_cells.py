@@ -46,7 +46,9 @@ def parameters(corner: Corner, layers: list[Layer]) -> Params:
     return params
 
 
-def energy_at(corner: Corner, params: Params, features: Tensor, targets: Tensor, data_size: int | None = None) -> FreeEnergy:
+def energy_at(
+    corner: Corner, params: Params, features: Tensor, targets: Tensor, data_size: int | None = None
+) -> FreeEnergy:
     """The free energy on all rows that are given."""
     return corner.energy(params, features, targets, corner.route(params, features, targets), data_size)
 

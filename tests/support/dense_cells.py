@@ -101,7 +101,9 @@ def energy(
         marginals = seen(features, targets, precision, noise_var)
         return Energy(float(plates(targets, *marginals, noise_var).sum()), 0.0)
     if routing == "closed":
-        optimum = {"dense": exact, "diagonal": np.diag(1.0 / np.diag(np.linalg.inv(exact))), "none": 0.0 * exact}[family]
+        optimum = {"dense": exact, "diagonal": np.diag(1.0 / np.diag(np.linalg.inv(exact))), "none": 0.0 * exact}[
+            family
+        ]
         covariance = optimum + (0.0 if family == "none" else jitter) * np.eye(len(exact_mean))
     if routing != "free":
         mean = exact_mean

@@ -14,7 +14,9 @@ SHORT = Schedule(learning_rate=0.02, max_steps=30, patience=10, threshold=1e-6, 
 TINY_PROTOCOL = Protocol("tiny", learning_rate=0.03, max_steps=12, patience=6)
 
 
-def tiny_split(seed: int = 0, *, rows: tuple[int, int, int] = (12, 6, 5), columns: int = 2, name: str = "tiny") -> Split:
+def tiny_split(
+    seed: int = 0, *, rows: tuple[int, int, int] = (12, 6, 5), columns: int = 2, name: str = "tiny"
+) -> Split:
     """A smooth function of ``columns`` inputs with noise, in units far from standard ones."""
     generator = np.random.default_rng(seed)
 
@@ -46,7 +48,9 @@ def batch(arrays: Sequence[np.ndarray] | np.ndarray) -> Tensor:
     return torch.tensor(np.stack(list(arrays)), dtype=torch.float64)
 
 
-def assert_close(actual: Tensor | np.ndarray, expected: Tensor | np.ndarray | float, *, rel: float = 1e-10, abs_: float = 1e-12) -> None:
+def assert_close(
+    actual: Tensor | np.ndarray, expected: Tensor | np.ndarray | float, *, rel: float = 1e-10, abs_: float = 1e-12
+) -> None:
     """Equal within rounding that has been amplified a little; shapes must match."""
     one, other = (np.asarray(each.detach() if isinstance(each, Tensor) else each) for each in (actual, expected))
     assert one.shape == other.shape, f"shapes {one.shape} and {other.shape}"

@@ -16,7 +16,9 @@ class Layer:
     noise_var: float
 
 
-def draw_layer(seed: int, rows: int, size: int, precision: float, noise_var: float, *, correlated: bool = False) -> Layer:
+def draw_layer(
+    seed: int, rows: int, size: int, precision: float, noise_var: float, *, correlated: bool = False
+) -> Layer:
     """Normal features and targets that follow them, all from one seed; ``correlated`` columns share a direction."""
     generator = np.random.default_rng(seed)
     features = generator.normal(size=(rows, size))

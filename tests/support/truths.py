@@ -1,4 +1,4 @@
-"""A stand-in for the sampler: exact draws of a Gaussian last layer, so that what surrounds it can be tested in no time."""
+"""A stand-in for the sampler: exact draws of a Gaussian last layer, to test what surrounds it in no time."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -38,8 +38,16 @@ class Sampler:
     asked: list[dict] = field(default_factory=list)
     failing: Exception | None = None
 
-    def __call__(self, layer: LastLayer, *, hierarchical: bool = False, draws: int = 500, chains: int = 4, seed: int | None = None) -> Drawn:
-        self.asked.append({"layer": layer, "hierarchical": hierarchical, "seed": seed})
+    def __call__(
+        self,
+        layer: LastLayer,
+        *,
+        hierarchical: bool = False,
+        draws: int = 500,
+        chains: int = 4,
+        seed: int | None = None,
+    ) -> Drawn:
+        self.asked.append({"layer": layer, "hierarchical": hierarchical, "draws": draws, "seed": seed})
         if self.failing is not None:
             raise self.failing
         mean, covariance = dense.posterior(layer.features, layer.targets, layer.prior_precision, layer.noise_var)

@@ -55,7 +55,7 @@ def _answers(found: "Findings[IdentifiabilityReport]") -> tuple[str, ...]:
         if flags:
             flag, raised = next(iter(flags.items()))
             more = f", and {len(flags) - 1} more" if len(flags) > 1 else ""
-            said.append(f"{method}: {flag} ({_raised(raised, len(found.of(method)))}){more}")
+            said.append(f"{method}: {flag} ({_raised(raised, len(found.of(method)))}){more}.")
     if not said:
         return ("Nothing is flagged: noise, covariance and prior are told apart in every fit.",)
     nothing = f" Nothing is flagged for {listed(clean)}." if clean else ""

@@ -103,7 +103,7 @@ def _answers(table: "ScoreTable", differences: list[Difference]) -> tuple[str, .
 
 def _tested(column: "ScoreColumn", best: str) -> str:
     said: dict[str, list[str]] = {"tied": [], "worse": [], "no test": []}
-    for standing in column.ranking.standings:
+    for standing in sorted(column.ranking.standings, key=lambda each: each.difference or 0.0):
         if standing.method != best:
             p = f", {p_value(standing.p)}" if standing.p is not None else ""
             size = f"{signed(standing.difference)}{p}" if standing.difference is not None else standing.remark

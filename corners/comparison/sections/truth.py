@@ -67,12 +67,8 @@ def _answers(comparison: "Comparison", found: "Findings[AgreementReport]") -> tu
     reports = {method: found.of(method) for method in found.methods}
     agreeing = [method for method, rows in reports.items() if all(row.agrees for row in rows)]
     differing = [method for method in reports if method not in agreeing]
-    sentences = []
-    if agreeing:
-        sentences.append(f"Within Monte Carlo error of the posterior in every fit: {listed(agreeing)}.")
-    if differing:
-        sentences.append(f"Different from it: {'; '.join(_distance(method, reports[method]) for method in differing)}.")
-    answers = [" ".join(sentences)]
+    answers = [f"Within Monte Carlo error of the posterior in every fit: {listed(agreeing)}."] if agreeing else []
+    answers += [_distance(method, reports[method]) for method in differing]
     free = [method for method in differing if any(report.free for report in reports[method])]
     if free:
         answers.append(
@@ -88,13 +84,16 @@ def _answers(comparison: "Comparison", found: "Findings[AgreementReport]") -> tu
 
 
 def _distance(method: str, reports: "Sequence[AgreementReport]") -> str:
+    """In which checks a method differs from its draws, and by how much."""
     differing = sum(not report.agrees for report in reports)
-    failed = dict.fromkeys(check.name for report in reports for check in report.checks if not check.passed)
-    seeds = f"{counted_in(differing, len(reports))}; " if len(reports) > 1 else ""
+    checks = list(dict.fromkeys(check.name for report in reports for check in report.checks))
+    failed = [name for name in checks if any(c.name == name and not c.passed for r in reports for c in r.checks)]
+    where = "every check" if failed == checks else listed(failed)
+    seeds = f" on {counted_in(differing, len(reports))}" if len(reports) > 1 else ""
     distance = ranged([report.w2_relative for report in reports])
     gain = ranged([report.log_predictive.mean_difference for report in reports])
     sizes = f"W2 distance {distance} posterior widths, gain in prediction {gain} nats per point"
-    return f"{method} ({seeds}in {listed(list(failed))}; {sizes})"
+    return f"{method} differs from the posterior in {where}{seeds}: {sizes}."
 
 
 def agreement_grid(found: "Findings[AgreementReport]") -> Grid:

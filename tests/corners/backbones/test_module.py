@@ -1,4 +1,4 @@
-"""A user's own torch module: copied, never changed, reproducible, and refused where replicates could not be kept apart."""
+"""A user's own torch module: copied, never changed, reproducible, refused where replicates would share state."""
 
 import pytest
 import torch
@@ -14,11 +14,19 @@ def network(*extra: nn.Module) -> nn.Sequential:
     return nn.Sequential(nn.Linear(2, 5), *extra, nn.Tanh(), nn.Linear(5, 3))
 
 
-@pytest.mark.parametrize("extra", [nn.LayerNorm(5), nn.GroupNorm(1, 5), nn.BatchNorm1d(5).eval(), nn.PReLU()], ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize(
+    "extra", [nn.LayerNorm(5), nn.GroupNorm(1, 5), nn.BatchNorm1d(5).eval(), nn.PReLU()], ids=lambda m: type(m).__name__
+)
 def test_normalised_networks_obey_the_laws(extra):
     module = network(extra).eval() if isinstance(extra, nn.BatchNorm1d) else network(extra)
     backbone = Module(module)
-    for law in ("shapes_and_names", "same_seed_same_numbers", "replicates_are_apart", "rows_are_apart", "a_replicate_without_its_dimension"):
+    for law in (
+        "shapes_and_names",
+        "same_seed_same_numbers",
+        "replicates_are_apart",
+        "rows_are_apart",
+        "a_replicate_without_its_dimension",
+    ):
         getattr(laws, f"check_{law}")(backbone)
 
 
@@ -72,7 +80,7 @@ def test_the_penalty_is_of_weights_and_not_of_biases_or_scales():
 
 
 def test_active_dropout_is_refused_or_reproducible():
-    """Dropout draws from the global generator: the same seed would give other numbers, and predictions would be noisy."""
+    """Dropout draws from the global generator: one seed would give many results, and predictions would be noisy."""
     torch.manual_seed(0)
     try:
         backbone = Module(network(nn.Dropout(0.5)))

@@ -32,7 +32,9 @@ def test_only_the_length_scale_is_trained():
     assert RandomFeatures(learned=False).frozen == {FREQUENCY, PHASE, LOG_LENGTH}
 
 
-@pytest.mark.parametrize(("options", "message"), [({"count": 0}, "at least 1; got 0"), ({"length_scale": 0.0}, "positive and finite; got 0")])
+@pytest.mark.parametrize(
+    ("options", "message"), [({"count": 0}, "at least 1; got 0"), ({"length_scale": 0.0}, "positive and finite; got 0")]
+)
 def test_impossible_options_are_refused(options, message):
     with pytest.raises(SpecError, match=message):
         RandomFeatures(**options)

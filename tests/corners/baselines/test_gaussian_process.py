@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
+from corners.backbones.identity import Identity
 from corners.baselines.gaussian_process import GaussianProcess
 from corners.protocols import Protocol
-from corners.backbones.identity import Identity
 from tests.support.problems import tiny_split
 
 SPLIT = tiny_split(1, rows=(25, 6, 5))
@@ -19,7 +19,9 @@ def test_the_predictive_is_that_of_the_learned_kernel():
     train, new = scale.inputs(SPLIT.train.inputs), scale.inputs(SPLIT.test.inputs)
 
     def kernel(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        return learned["amplitude"] ** 2 * np.exp(-0.5 * cdist(one, other, "sqeuclidean") / learned["length_scale"] ** 2)
+        return learned["amplitude"] ** 2 * np.exp(
+            -0.5 * cdist(one, other, "sqeuclidean") / learned["length_scale"] ** 2
+        )
 
     gram = kernel(train, train) + learned["noise_scale"] ** 2 * np.eye(25)
     cross = kernel(new, train)

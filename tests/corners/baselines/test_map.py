@@ -21,7 +21,11 @@ SPLITS = [tiny_split(1), tiny_split(2)]
 def test_the_objective_is_the_penalised_likelihood():
     data, _ = stack_splits(SPLITS, scale_targets=True)
     backbone, likelihood = MLP(3), Gaussian()
-    params = likelihood.init(data.train.targets) | backbone.init(2, generators(1, 2), torch.float64) | {"weights": normal(3, 2, 3)}
+    params = (
+        likelihood.init(data.train.targets)
+        | backbone.init(2, generators(1, 2), torch.float64)
+        | {"weights": normal(3, 2, 3)}
+    )
     problem = MapProblem(backbone, likelihood, data, real(0.3, 4.0), 0.07)
     found, _ = problem.objective(params, 0)
     for k, penalty in enumerate((0.3, 4.0)):
@@ -41,7 +45,9 @@ def test_on_fixed_features_it_is_ridge_regression():
     solutions = []
     for k, penalty in enumerate((2.0, 0.1)):
         features, strength = data.train.inputs[k].numpy(), penalty * float(params["log_noise_var"][k].exp())
-        solutions.append(np.linalg.solve(strength * np.eye(2) + features.T @ features, features.T @ data.train.targets[k].numpy()))
+        solutions.append(
+            np.linalg.solve(strength * np.eye(2) + features.T @ features, features.T @ data.train.targets[k].numpy())
+        )
     weights = torch.tensor(np.stack(solutions)).requires_grad_()
     value = problem.objective(params | {"weights": weights}, 0)[0]
     (slope,) = torch.autograd.grad(value.sum(), weights)
@@ -90,9 +96,16 @@ def test_a_users_module_is_a_backbone_too():
 
 
 def test_the_protocol_sets_it_up():
-    protocol = Protocol("mine", penalty_grid=(0.5, 2.0), backbone_penalty=0.2, max_steps=9, dtype="float32", scale_targets=False)
+    protocol = Protocol(
+        "mine", penalty_grid=(0.5, 2.0), backbone_penalty=0.2, max_steps=9, dtype="float32", scale_targets=False
+    )
     made = Map.from_protocol(protocol, MLP(3))
-    assert (made.penalty_grid, made.backbone_penalty, made.dtype, made.scale_targets) == ((0.5, 2.0), 0.2, "float32", False)
+    assert (made.penalty_grid, made.backbone_penalty, made.dtype, made.scale_targets) == (
+        (0.5, 2.0),
+        0.2,
+        "float32",
+        False,
+    )
     assert made.schedule.max_steps == 9 and made.backbone == MLP(3)
 
 

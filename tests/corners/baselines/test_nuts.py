@@ -1,4 +1,4 @@
-"""NUTS as a method: which layer is sampled, in whose units, and what a failed gate does. The sampler itself is stubbed."""
+"""NUTS as a method: which layer is sampled, in whose units, what a failed gate does. The sampler is stubbed."""
 
 from dataclasses import replace
 
@@ -48,7 +48,7 @@ def test_a_run_that_fails_its_gate_is_a_failed_replicate_with_the_reason(host, s
     fit = Nuts().fit(SPLITS, [5, 6], host=host)
     assert not any(status.usable for status in fit.statuses)
     assert "R-hat 1.3 exceeds 1.01" in fit.statuses[0].sentence
-    with pytest.raises(SpecError, match="nuts, seed 5: failed.*R-hat 1.3"):
+    with pytest.raises(SpecError, match=r"nuts, seed 5: failed.*R-hat 1\.3"):
         fit.predict(SPLITS[0].test.inputs)
 
 
@@ -63,7 +63,7 @@ def test_a_failed_host_replicate_is_a_failed_truth_and_the_other_is_sampled(host
 
 
 def test_it_needs_a_host():
-    with pytest.raises(SpecError, match="pass host=.*'sequential'"):
+    with pytest.raises(SpecError, match=r"pass host=.*'sequential'"):
         Nuts().fit(SPLITS, [5, 6])
 
 

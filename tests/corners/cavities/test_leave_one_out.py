@@ -68,7 +68,7 @@ def test_digits_survive_an_interpolating_fit_at_a_tiny_ridge():
 
 
 def test_digits_survive_a_row_that_alone_reaches_a_direction():
-    """N > H, yet one row has leverage 1 - λ/s², as one-hot columns do; λ at its smallest under the bounds (theory 5.7)."""
+    """N > H, yet one row has leverage 1 - λ/s², as one-hot columns do; λ is the smallest of theory 5.7."""
     features = np.vstack([np.column_stack([normal(1, 6, 2).numpy(), np.zeros(6)]), [[0.3, -0.2, 1.0]]])
     layer = Layer(features, normal(2, 7).numpy(), np.exp(-10.0), np.exp(-14.0))
     routed, tensor, _, _ = bound([layer])

@@ -59,7 +59,11 @@ def test_golden_evidence(case):
     assert routed.sites is not None
     assert_golden("evidence", routed.sites.leverage()[0], case["expected"]["leverage"])
     new = as_array(case["inputs"]["Psi_test"])
-    assert_golden("evidence", routed.belief.covariance.quadratic(features.new_tensor(new)[None])[0] + layer.noise_var, case["expected"]["pred_var"])
+    assert_golden(
+        "evidence",
+        routed.belief.covariance.quadratic(features.new_tensor(new)[None])[0] + layer.noise_var,
+        case["expected"]["pred_var"],
+    )
 
 
 def test_the_terms_depend_on_the_order_but_the_total_does_not():

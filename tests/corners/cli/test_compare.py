@@ -62,7 +62,9 @@ def test_without_a_terminal_there_are_no_control_characters(command, table):
 
 def test_a_report_is_written_where_it_was_asked_for(command, table, tmp_path):
     """And it names no folder of anybody's machine, neither in its text nor in the command it gives."""
-    ran = command("compare", str(table.resolve()), "--target", "price", "--methods", "sequential", *FAST, "--report", "here/there")
+    ran = command(
+        "compare", str(table.resolve()), "--target", "price", "--methods", "sequential", *FAST, "--report", "here/there"
+    )
     folder = tmp_path / "here" / "there"
     assert ran.code == 0 and "report: here/there/index.html" in ran.out
     for name in ("index.html", "report.md", "scores.json"):
@@ -81,7 +83,9 @@ def test_several_tables_have_a_folder_each(command, tmp_path, bare_reports):
 def test_tables_of_one_name_do_not_write_over_each_other(command, table, tmp_path, bare_reports):
     (tmp_path / "other").mkdir()
     other = write_table(tmp_path / "other" / "houses.csv", rows=25)
-    ran = command("compare", str(table), str(other), "--target", "price", "--methods", "sequential", *FAST, "--report", "both")
+    ran = command(
+        "compare", str(table), str(other), "--target", "price", "--methods", "sequential", *FAST, "--report", "both"
+    )
     pages = list((tmp_path / "both").rglob("index.html"))
     assert (ran.code, len(pages)) == (0, 2) or (ran.code == 2 and "houses" in ran.err)
 
@@ -98,13 +102,26 @@ def test_own_ways_to_split(command, tmp_path, options, kind):
     parts = ["train"] * 18 + ["validation"] * 6 + ["test"] * 6
     extra = {"part": parts} if kind == "predefined" else {"block": [k // 3 for k in range(30)]}
     table = write_table(tmp_path / "houses.csv", **extra)
-    records = command("compare", str(table), "--target", "price", *options, "--methods", "sequential", *FAST, "--json").json()
+    records = command(
+        "compare", str(table), "--target", "price", *options, "--methods", "sequential", *FAST, "--json"
+    ).json()
     assert records[0]["dataset"] == "houses" and records[0]["mean"] is not None
 
 
 def test_another_table_as_shifted_test_data(command, table, tmp_path):
     other = write_table(tmp_path / "elsewhere.csv", rows=12)
-    records = command("compare", str(table), "--target", "price", "--test-data", str(other), "--methods", "sequential", *FAST, "--json").json()
+    records = command(
+        "compare",
+        str(table),
+        "--target",
+        "price",
+        "--test-data",
+        str(other),
+        "--methods",
+        "sequential",
+        *FAST,
+        "--json",
+    ).json()
     assert records[0]["dataset"] == "houses to elsewhere"
 
 
@@ -128,8 +145,14 @@ def test_a_linear_model_and_two_layers(command, table):
         (("linear", "--hidden", "many"), "whole numbers of units separated by commas.*got 'many'"),
         (("linear", "--hidden", "-3"), "--hidden"),
         (("linear", "--hidden", "4,0"), "positive numbers of units"),
-        (("houses.csv", "--target", "price", "--time-ordered", "--fold-column", "age"), "choose one way to split; got --fold-column, --time-ordered"),
-        (("houses.csv", "--target", "price", "--fold-column", "age"), "fold label .* is not one of train, validation, test"),
+        (
+            ("houses.csv", "--target", "price", "--time-ordered", "--fold-column", "age"),
+            "choose one way to split; got --fold-column, --time-ordered",
+        ),
+        (
+            ("houses.csv", "--target", "price", "--fold-column", "age"),
+            "fold label .* is not one of train, validation, test",
+        ),
         (("houses.csv", "--target", "price", "--group-column", "colour"), "no column 'colour'.*area, age"),
         (("linear", "--target", "y"), "--target"),
         (("linear", "--test-data", "sine"), "lacks the column"),
@@ -148,7 +171,18 @@ def test_refused_before_anything_is_trained(command, table, untrained, arguments
     assert ran.out == ""
 
 
-@pytest.mark.parametrize("option", [("--seeds", "0"), ("--seeds", "x"), ("--batch-size", "0"), ("--max-steps", "0"), ("--threads", "0"), ("--truth-seeds", "-1"), ("--first-seed", "-1")])
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--seeds", "0"),
+        ("--seeds", "x"),
+        ("--batch-size", "0"),
+        ("--max-steps", "0"),
+        ("--threads", "0"),
+        ("--truth-seeds", "-1"),
+        ("--first-seed", "-1"),
+    ],
+)
 def test_numbers_out_of_range_are_usage_errors(command, option):
     ran = command("compare", "linear", *option)
     assert ran.code == 2 and option[0] in ran.err

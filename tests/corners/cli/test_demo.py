@@ -17,7 +17,7 @@ def asked(monkeypatch, tmp_path):
         return compare(tiny_split(1), ["sequential"], seeds=[5], protocol=TINY_PROTOCOL)
 
     monkeypatch.setattr(demo, "run_one", run_one)
-    monkeypatch.setattr("corners.comparison.comparison.Comparison.report", lambda self, folder: folder / "index.html")
+    monkeypatch.setattr("corners.comparison.comparison.Comparison.report", lambda _, folder: folder / "index.html")
     return heard
 
 

@@ -14,7 +14,9 @@ def light(monkeypatch):
 def test_a_healthy_installation(command):
     ran = command("doctor")
     assert ran.code == 0
-    assert all(name in ran.out for name in ("python", "corners", "inference", "torch", "pymc", "compiler", "CORNERS_DATA"))
+    assert all(
+        name in ran.out for name in ("python", "corners", "inference", "torch", "pymc", "compiler", "CORNERS_DATA")
+    )
     assert "broken" not in ran.out
 
 

@@ -13,7 +13,10 @@ def test_everything_is_listed(command):
     ran = command("list")
     assert ran.code == 0
     assert all(kind in ran.out for kind in KINDS)
-    assert all(name in ran.out for name in (*method_names(), "diabetes", "leave_one_out", "low_rank", "gaussian", "default", "nll"))
+    assert all(
+        name in ran.out
+        for name in (*method_names(), "diabetes", "leave_one_out", "low_rank", "gaussian", "default", "nll")
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)

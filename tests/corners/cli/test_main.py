@@ -39,9 +39,13 @@ def test_no_verb_is_help_and_an_unknown_one_is_refused(command):
 def test_an_error_of_ours_is_one_sentence_with_status_2(command):
     ran = command("list", "methds")
     assert ran.code == 2 and ran.out == ""
-    assert ran.err.startswith("corners: no kind is called 'methds'. Did you mean 'methods'?") and ran.err.count("\n") == 1
+    assert (
+        ran.err.startswith("corners: no kind is called 'methds'. Did you mean 'methods'?") and ran.err.count("\n") == 1
+    )
 
 
 def test_the_module_is_the_command():
-    ran = subprocess.run([sys.executable, "-m", "corners", "list", "routings"], capture_output=True, text=True, check=False)
+    ran = subprocess.run(
+        [sys.executable, "-m", "corners", "list", "routings"], capture_output=True, text=True, check=False
+    )
     assert ran.returncode == 0 and "mean_closed" in ran.stdout and ran.stderr == ""

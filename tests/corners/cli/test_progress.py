@@ -25,7 +25,11 @@ def test_without_a_terminal_one_plain_line_a_task(capsys):
     written = capsys.readouterr()
     assert written.out == ""
     lines = written.err.splitlines()
-    assert len(lines) == 2 and lines[0].split() [:2] == ["scroll_dense", "converged"] and lines[1].split() == ["nuts", "2.0", "s"]
+    assert (
+        len(lines) == 2
+        and lines[0].split()[:2] == ["scroll_dense", "converged"]
+        and lines[1].split() == ["nuts", "2.0", "s"]
+    )
 
 
 def test_a_long_task_says_something_now_and_then(capsys, monkeypatch):

@@ -8,7 +8,9 @@ from itertools import pairwise
 import pytest
 
 from corners.comparison.comparison import check_writable
+from corners.comparison.document import INLINE_SVG_LIMIT, Picture
 from corners.comparison.grid import number
+from corners.comparison.sections.prediction import nll_differences
 from corners.errors import OutputError
 from corners.method import FitStatus
 from tests.corners.comparison.fakes import EVIL, LinearFit, comparison
@@ -261,3 +263,28 @@ def test_a_file_that_cannot_be_replaced_leaves_no_parts(tmp_path):
 
 def test_dash_stands_for_what_is_not_there():
     assert number(None).text == "–"
+
+
+@pytest.mark.parametrize("shift", [0.02, 0.1, 0.3])
+def test_an_interval_leaves_out_zero_exactly_where_the_test_says_worse(shift):
+    table = comparison(fits={"exact": {}, "moved": {"shift": shift}}, draws=False, hosts={}, unavailable={}).table()
+    best, other = nll_differences(table)
+    assert (best.mean, best.low, best.high) == (0.0, 0.0, 0.0)
+    assert (other.low > 0.0) == (table.columns[0].ranking[other.method].mark == "worse")
+
+
+def test_one_seed_takes_its_intervals_from_the_test_points():
+    result = comparison(seeds=(5,), draws=False)
+    best, other = nll_differences(result.table())[:2]
+    scores = [result.score("nll", method, 0).pointwise for method in (other.method, best.method)]
+    difference = scores[0] - scores[1]
+    assert other.mean == pytest.approx(difference.mean(), rel=1e-9)
+    half = 1.645 * difference.std(ddof=1) / difference.size**0.5
+    assert (other.high - other.low) / 2 == pytest.approx(half, rel=1e-9)
+
+
+def test_a_large_drawing_goes_into_the_page_as_png():
+    small = Picture("a", "", "", svg=b"<svg/>", png=b"png")
+    large = Picture("a", "", "", svg=b"x" * (INLINE_SVG_LIMIT + 1), png=b"png")
+    assert small.data_uri.startswith("data:image/svg+xml;base64,")
+    assert large.data_uri.startswith("data:image/png;base64,")

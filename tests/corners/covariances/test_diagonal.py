@@ -1,13 +1,12 @@
 """Diagonal covariance: the bound one is the reciprocal of the precision's diagonal, not the diagonal of its inverse."""
 
 import numpy as np
+import pytest
 import torch
 
 from corners.covariances.diagonal import LOG_VAR, Diagonal
 from tests.support.golden import as_array, assert_golden, golden_cases
 from tests.support.problems import assert_close, normal
-
-import pytest
 
 
 def test_variances_are_exponentials_plus_jitter():

@@ -25,7 +25,7 @@ def test_the_factor_does_not_start_where_its_gradient_is_zero():
 
 
 def test_rank_zero_is_refused_with_the_remedy():
-    with pytest.raises(SpecError, match="rank must be at least 1; got 0.*diagonal"):
+    with pytest.raises(SpecError, match=r"rank must be at least 1; got 0.*diagonal"):
         LowRank(rank=0)
 
 

@@ -49,7 +49,9 @@ def test_gradients_of_the_closed_cells(name, rows, size):
         hyper, features = evidence.gradient(*at), evidence.feature_gradient(*at)
         expected = -np.array([hyper.log_prior_precision, hyper.log_noise_var]), -features
     else:
-        found = {"leave_one_out": evidence.leave_one_out_gradient, "shared_closed": evidence.shared_closed_gradient}[name](*at)
+        found = {"leave_one_out": evidence.leave_one_out_gradient, "shared_closed": evidence.shared_closed_gradient}[
+            name
+        ](*at)
         expected = np.array([found.log_prior_precision, found.log_noise_var]), found.features
     hyper = np.array([float(slopes[Prior.parameter][0]), float(slopes[LOG_NOISE_VAR][0])])
     close(hyper, expected[0], layer)
@@ -65,7 +67,11 @@ def test_restricted_families_of_the_shared_closed_cell(family):
     evidence = Evidence(layer.features, layer.targets)
     corner = Corner("shared", "closed", family, backbone=Identity())
     params = parameters(corner, [layer])
-    close(energy_at(corner, params, *inputs_of([layer])).total[0], evidence.shared_closed(1.7, 0.3**0.5, family=family).total, layer)
+    close(
+        energy_at(corner, params, *inputs_of([layer])).total[0],
+        evidence.shared_closed(1.7, 0.3**0.5, family=family).total,
+        layer,
+    )
     slopes, of_features = gradient(corner, params, [layer])
     found = evidence.shared_closed_gradient(1.7, 0.3**0.5, family=family)
     close(slopes[Prior.parameter][0], found.log_prior_precision, layer)
@@ -75,7 +81,11 @@ def test_restricted_families_of_the_shared_closed_cell(family):
 
 def covariance_of(name: str, params):
     """The engine's free covariance as the exact module's family."""
-    own = {key.removeprefix("covariance."): value[0].numpy() for key, value in params.items() if key.startswith("covariance.")}
+    own = {
+        key.removeprefix("covariance."): value[0].numpy()
+        for key, value in params.items()
+        if key.startswith("covariance.")
+    }
     if name.endswith("none"):
         return NoCovariance()
     if name.endswith("diagonal"):

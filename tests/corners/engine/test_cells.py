@@ -5,10 +5,18 @@ import sys
 
 from corners.engine.cells import CELLS
 
-DESIGN = (
-    "sequential leave_one_out shared_closed scroll_none scroll_diagonal scroll_dense scroll_low_rank "
-    "mean_closed_diagonal mean_closed_dense mean_closed_dense_shared"
-).split()
+DESIGN = [
+    "sequential",
+    "leave_one_out",
+    "shared_closed",
+    "scroll_none",
+    "scroll_diagonal",
+    "scroll_dense",
+    "scroll_low_rank",
+    "mean_closed_diagonal",
+    "mean_closed_dense",
+    "mean_closed_dense_shared",
+]
 
 
 def test_the_names_are_the_designs():

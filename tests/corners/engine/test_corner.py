@@ -27,7 +27,10 @@ SHAPES = {"N>H": (9, 3), "N<H": (4, 6), "N=H": (5, 5), "N=1": (1, 3), "H=1": (6,
 
 def of_shape(rows: int, size: int) -> list[Layer]:
     """Three problems of one shape at different precision and noise."""
-    return [draw_layer(k, rows, size, precision, noise) for k, (precision, noise) in enumerate(((1.3, 0.4), (0.02, 2.3), (40.0, 0.09)))]
+    return [
+        draw_layer(k, rows, size, precision, noise)
+        for k, (precision, noise) in enumerate(((1.3, 0.4), (0.02, 2.3), (40.0, 0.09)))
+    ]
 
 
 def assert_energy_is_the_definition(corner: Corner, problems: list[Layer], *, rel: float = 1e-8) -> None:
@@ -84,7 +87,10 @@ def test_every_family_under_a_bound_mean(cavity, family):
 def test_the_total_is_the_sum_of_its_terms(name):
     """Data, prior, hyperpriors (scipy's densities up to constants), and the weights' penalty; nothing else."""
     backbone = MLP(4)
-    options = {"prior": Prior(hyperprior=GammaPrior(2.5, rate=0.3)), "likelihood": Gaussian(hyperprior=InverseGammaPrior(1.5, scale=0.2))}
+    options = {
+        "prior": Prior(hyperprior=GammaPrior(2.5, rate=0.3)),
+        "likelihood": Gaussian(hyperprior=InverseGammaPrior(1.5, scale=0.2)),
+    }
     corner = cell(name, backbone=backbone, backbone_penalty=0.07, **options)
     inputs, targets = normal(1, 2, 8, 3), normal(2, 2, 8)
     params = corner.init(inputs, targets, generators(1, 2))
@@ -159,7 +165,10 @@ def test_every_named_cell_is_possible_and_every_cavity_and_routing_has_one():
         (lambda: cell("scroll_dense", prior=Prior(evidence_tied=10), prior_term=False), "evidence_tied|prior_term"),
         (lambda: cell("scroll_dense", jitter=-1.0), "jitter is a variance"),
         (lambda: cell("scroll_none", jitter=float("nan")), "jitter is a variance"),
-        (lambda: cell("scroll_dense", backbone_penalty=-0.1), "backbone_penalty must be at least 0 and finite; got -0.1"),
+        (
+            lambda: cell("scroll_dense", backbone_penalty=-0.1),
+            "backbone_penalty must be at least 0 and finite; got -0.1",
+        ),
         (lambda: cell("scroll_dense", backbone_penalty=float("inf")), "backbone_penalty must be at least 0"),
     ],
 )
@@ -170,7 +179,7 @@ def test_contradictions_are_refused(make, message):
 
 def test_an_unknown_axis_lists_the_known_ones():
     for arguments in (("sharde", "free", "dense"), ("shared", "fere", "dense"), ("shared", "free", "desne")):
-        with pytest.raises(UnknownNameError, match="Did you mean '(shared|free|dense)'"):
+        with pytest.raises(UnknownNameError, match=r"Did you mean '(shared|free|dense)'"):
             Corner(*arguments)
 
 

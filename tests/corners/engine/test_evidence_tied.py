@@ -32,7 +32,9 @@ def test_the_fixed_point_is_that_of_the_definition_from_every_start(start):
     features, targets = batch([each.features for each in layers]), batch([each.targets for each in layers])
     precision = updated(features, targets, real(0.5, 0.9), start=start)
     for k, noise_var in enumerate((0.5, 0.9)):
-        assert float(precision[k]) == pytest.approx(dense.mackay_fixed_point(layers[k].features, layers[k].targets, noise_var), rel=1e-6)
+        assert float(precision[k]) == pytest.approx(
+            dense.mackay_fixed_point(layers[k].features, layers[k].targets, noise_var), rel=1e-6
+        )
 
 
 def test_the_fixed_point_is_stationary_for_the_evidence():
@@ -56,7 +58,9 @@ def test_one_update_is_the_formula():
 
 
 def test_targets_without_signal_send_it_to_the_bound_and_not_to_nan():
-    found = mackay_log_precision(normal(1, 2, 6, 3), torch.zeros(2, 6, dtype=torch.float64), real(0.0, 1.0), real(0.5, 0.5))
+    found = mackay_log_precision(
+        normal(1, 2, 6, 3), torch.zeros(2, 6, dtype=torch.float64), real(0.0, 1.0), real(0.5, 0.5)
+    )
     assert not found.isnan().any() and bool((found > 12.0).all())
 
 

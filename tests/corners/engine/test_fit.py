@@ -1,4 +1,4 @@
-"""What a trained cell hands out: predictions, its last layer with the hyperpriors it was trained with, what it learned."""
+"""What a trained cell hands out: predictions, its last layer with its hyperpriors, what it learned."""
 
 from dataclasses import replace
 
@@ -37,7 +37,10 @@ def test_the_last_layer_names_its_cell_and_its_jitter():
 
 
 def test_the_hyperpriors_are_handed_to_the_sampler_as_numbers_in_the_units_trained_in():
-    prior, noise = Prior(hyperprior=GammaPrior(2.5, cap=40.0)), Gaussian(hyperprior=InverseGammaPrior(1.5, relative_scale=0.3))
+    prior, noise = (
+        Prior(hyperprior=GammaPrior(2.5, cap=40.0)),
+        Gaussian(hyperprior=InverseGammaPrior(1.5, relative_scale=0.3)),
+    )
     for scale_targets in (True, False):
         layer = fit(prior=prior, likelihood=noise, scale_targets=scale_targets).last_layer(0, SPLIT)
         assert layer is not None

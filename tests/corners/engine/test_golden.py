@@ -14,7 +14,12 @@ from tests.support.golden import as_array, assert_golden, golden, golden_cases
 from tests.support.problems import batch, real
 from tests.support.strategies import Layer
 
-CELL_OF_FAMILY = {"none": "scroll_none", "diag": "scroll_diagonal", "full": "scroll_dense", "lowrank": "scroll_low_rank"}
+CELL_OF_FAMILY = {
+    "none": "scroll_none",
+    "diag": "scroll_diagonal",
+    "full": "scroll_dense",
+    "lowrank": "scroll_low_rank",
+}
 
 
 def layer_of(case) -> Layer:
@@ -25,7 +30,11 @@ def layer_of(case) -> Layer:
 
 def hyperparameters(layer: Layer) -> Params:
     """What closed cells need."""
-    return {Prior.parameter: real(layer.precision).log(), LOG_NOISE_VAR: real(layer.noise_var).log(), TARGET_VAR: real(1.0)}
+    return {
+        Prior.parameter: real(layer.precision).log(),
+        LOG_NOISE_VAR: real(layer.noise_var).log(),
+        TARGET_VAR: real(1.0),
+    }
 
 
 def free_parameters(case) -> Params:
@@ -36,7 +45,10 @@ def free_parameters(case) -> Params:
         params["covariance.log_var"] = batch([np.log(own["s"])])
     if given["family"] == "full":
         lower = as_array(own["L"])
-        params |= {"covariance.log_diagonal": batch([np.log(np.diag(lower))]), "covariance.strict_lower": batch([np.tril(lower, -1)])}
+        params |= {
+            "covariance.log_diagonal": batch([np.log(np.diag(lower))]),
+            "covariance.strict_lower": batch([np.tril(lower, -1)]),
+        }
     if given["family"] == "lowrank":
         params |= {"covariance.log_var": batch([np.log(own["D"])]), "covariance.factor": batch([as_array(own["B"])])}
     return params
@@ -75,7 +87,7 @@ def test_shared_free_plate_slopes(case):
 
 @pytest.mark.parametrize("case", golden_cases("shared_free", "free_gaussian"))
 def test_shared_free_gradients(case):
-    """``grad_L`` is with respect to raw entries; the engine's diagonal is a logarithm, so it is chained through ``L_dd``."""
+    """``grad_L`` is with respect to raw entries; the engine's diagonal is a logarithm: chained through ``L_dd``."""
     corner, layer, expected = free_corner(case), layer_of(case), case["expected"]
     slopes, of_features = gradient(corner, free_parameters(case), [layer])
     assert_golden("shared_free", of_features[0], expected["grad_Psi"])
@@ -85,7 +97,11 @@ def test_shared_free_gradients(case):
         lower, raw = as_array(case["inputs"]["family_params"]["L"]), as_array(expected["grad_L"])
         assert_golden("shared_free", slopes["covariance.strict_lower"][0], np.tril(raw, -1))
         assert_golden("shared_free", slopes["covariance.log_diagonal"][0], np.diag(raw) * np.diag(lower))
-    for name, key in (("covariance.log_var", "grad_log_s"), ("covariance.log_var", "grad_log_D"), ("covariance.factor", "grad_B")):
+    for name, key in (
+        ("covariance.log_var", "grad_log_s"),
+        ("covariance.log_var", "grad_log_D"),
+        ("covariance.factor", "grad_B"),
+    ):
         if key in expected:
             assert_golden("shared_free", slopes[name][0], expected[key])
 
@@ -97,7 +113,9 @@ def test_shared_closed(case):
     routed = corner.route(params, features, targets)
     marginals = corner.cavity.marginals(routed, features)
     assert_golden("shared_closed", marginals.variance[0] + layer.noise_var, expected["V"])
-    assert_golden("shared_closed", -corner.likelihood.log_partition(params, targets, marginals)[0], expected["data_terms"])
+    assert_golden(
+        "shared_closed", -corner.likelihood.log_partition(params, targets, marginals)[0], expected["data_terms"]
+    )
     energy = corner.energy(params, features, targets, routed)
     assert_golden("shared_closed", energy.prior[0], expected["prior_term"])
     assert_golden("shared_closed", energy.total[0], expected["total"])
@@ -164,7 +182,7 @@ def test_the_stated_optimum_has_the_stated_value(case):
 
 
 def at(matrix, given) -> Params:
-    """The free part of a golden covariance (its jitter taken off) in the engine's parameters, at the floor where it is zero."""
+    """The free part of a golden covariance, its jitter taken off, in the engine's parameters."""
     if given["family"] == "none":
         return {}
     free = as_array(matrix) - given["jitter_eps"] * np.eye(len(matrix))
@@ -173,4 +191,7 @@ def at(matrix, given) -> Params:
     values, vectors = np.linalg.eigh(free)
     _, upper = np.linalg.qr((vectors * np.sqrt(values.clip(1e-30))).T)
     lower = (upper * np.sign(np.diag(upper))[:, None]).T
-    return {"covariance.log_diagonal": batch([np.log(np.diag(lower))]), "covariance.strict_lower": batch([np.tril(lower, -1)])}
+    return {
+        "covariance.log_diagonal": batch([np.log(np.diag(lower))]),
+        "covariance.strict_lower": batch([np.tril(lower, -1)]),
+    }

@@ -49,7 +49,11 @@ def test_minimising_press_over_a_constant_variance():
     for strength in ridges:
         at = params | {LOG_RIDGE: batch([np.array(np.log(strength))])}
         routed = corner.route(at, features, targets)
-        flat = RoutedBelief(GaussianBelief(routed.belief.mean, FactorCovariance(torch.zeros(1, 3, 3).double())), routed.prior_precision, routed.sites)
+        flat = RoutedBelief(
+            GaussianBelief(routed.belief.mean, FactorCovariance(torch.zeros(1, 3, 3).double())),
+            routed.prior_precision,
+            routed.sites,
+        )
         losses.append(float(corner.energy(at, features, targets, flat).data[0]))
         press.append((dense.ridge(LAYER.features, LAYER.targets, strength)[1] ** 2).sum())
     np.testing.assert_allclose(np.diff(losses), np.diff(press) / (2.0 * LAYER.noise_var), rtol=1e-6, atol=1e-9)
@@ -82,7 +86,10 @@ def test_the_free_covariance_can_only_improve_on_that_one():
     matrix = LAYER.noise_var * np.linalg.inv(RIDGE * np.eye(3) + LAYER.features.T @ LAYER.features)
     bound = data_term("mean_closed_dense", matrix)
     root = np.linalg.cholesky(matrix)
-    params |= {"covariance.log_diagonal": batch([np.log(np.diag(root))]), "covariance.strict_lower": batch([np.tril(root, -1)])}
+    params |= {
+        "covariance.log_diagonal": batch([np.log(np.diag(root))]),
+        "covariance.strict_lower": batch([np.tril(root, -1)]),
+    }
     assert float(energy_at(corner, params, features, targets).total[0]) == pytest.approx(bound)
     free = ["log_noise_var", "covariance.log_diagonal", "covariance.strict_lower"]
     leaves = {name: params[name].clone().requires_grad_() for name in free}
@@ -99,7 +106,7 @@ def test_the_free_covariance_can_only_improve_on_that_one():
 
 
 def test_leave_one_out_residuals_do_not_interpolate():
-    """More features than data and λ → 0: in-sample residuals vanish, those without the row do not (no noise collapse)."""
+    """More features than data and λ → 0: in-sample residuals vanish, those without the row do not."""
     layer = draw_layer(8, 4, 7, 1e-9, 1.0)
     for name, small in (("mean_closed_dense_shared", True), ("mean_closed_dense", False)):
         corner = cell(name, jitter=0.0)

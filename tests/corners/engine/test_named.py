@@ -10,12 +10,22 @@ from corners.errors import UnknownNameError
 from corners.likelihoods.gaussian import Gaussian
 from corners.protocols import Protocol
 
-FULL = Protocol("full", learning_rate=0.02, max_steps=9, patience=4, batch_size=8, evidence_tied=10, jitter=1e-3, dtype="float32", scale_targets=False)
+FULL = Protocol(
+    "full",
+    learning_rate=0.02,
+    max_steps=9,
+    patience=4,
+    batch_size=8,
+    evidence_tied=10,
+    jitter=1e-3,
+    dtype="float32",
+    scale_targets=False,
+)
 
 
 @pytest.mark.parametrize("name", CELLS)
 def test_exact_corners_are_bare_and_the_others_carry_the_protocols_hyperpriors(name):
-    """Their objective is the evidence or the leave-one-out score itself; the rest is unbounded below without (theory 7.1)."""
+    """The objective of the corners is the score itself; the rest is unbounded below without hyperpriors (7.1)."""
     corner = named_cell(name, FULL, Identity()).corner
     likelihood, exact = corner.likelihood, name in ("sequential", "leave_one_out")
     assert isinstance(likelihood, Gaussian)
@@ -45,9 +55,13 @@ def test_the_schedule_and_the_rest_are_the_protocols(name):
 def test_no_hyperpriors_where_the_protocol_has_none():
     bare = Protocol("bare", precision_shape=None, noise_shape=None)
     corner = named_cell("scroll_dense", bare, Identity()).corner
-    assert corner.prior.hyperprior is None and isinstance(corner.likelihood, Gaussian) and corner.likelihood.hyperprior is None
+    assert (
+        corner.prior.hyperprior is None
+        and isinstance(corner.likelihood, Gaussian)
+        and corner.likelihood.hyperprior is None
+    )
 
 
 def test_an_unknown_cell_lists_the_known_ones():
-    with pytest.raises(UnknownNameError, match="no cell is called 'scroll_full'.*scroll_dense"):
+    with pytest.raises(UnknownNameError, match=r"no cell is called 'scroll_full'.*scroll_dense"):
         named_cell("scroll_full", FULL, Identity())

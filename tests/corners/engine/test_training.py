@@ -1,4 +1,4 @@
-"""Training of cells end to end: mini-batches, replicates that fail or stop apart, the best state, the tied precision."""
+"""Training of cells: mini-batches, replicates that fail or stop apart, the best state, the tied precision."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,11 @@ def problem(corner: Corner, batch_size: int | None = None, splits=SPLITS, seeds=
 
 
 def hyperpriors() -> dict:
-    return {"prior": Prior(hyperprior=GammaPrior()), "likelihood": Gaussian(hyperprior=InverseGammaPrior()), "backbone": MLP(3)}
+    return {
+        "prior": Prior(hyperprior=GammaPrior()),
+        "likelihood": Gaussian(hyperprior=InverseGammaPrior()),
+        "backbone": MLP(3),
+    }
 
 
 # Mini-batches
@@ -43,7 +47,7 @@ def hyperpriors() -> dict:
 @pytest.mark.parametrize("batch_size", [1, 3, 4, 6])
 @pytest.mark.parametrize("name", FREE)
 def test_an_epoch_of_mini_batches_adds_up_to_the_full_objective(name, batch_size):
-    """12 rows in batches that divide them: data terms average to the full one; prior, hyperpriors, penalty are whole in each."""
+    """Batches that divide the rows: data terms average to the full one; everything else is whole in each."""
     corner = cell(name, **hyperpriors())
     small, params = problem(corner, batch_size)
     full, _ = problem(corner)
@@ -69,7 +73,7 @@ def test_every_term_but_the_data_is_the_same_in_every_mini_batch():
 
 
 def test_batches_that_do_not_divide_the_rows_are_right_on_average():
-    """5 of 12 rows: two batches an epoch, two rows left out at random; the mean over many epochs is the full objective."""
+    """5 of 12 rows: two are left out at random an epoch; the mean over many epochs is the full objective."""
     corner = cell("scroll_diagonal", backbone=Identity())
     small, params = problem(corner, 5)
     full, _ = problem(corner)
@@ -120,7 +124,9 @@ def test_training_by_mini_batch_improves_and_validates_on_all_rows():
 
 def test_a_replicate_of_a_mini_batch_run_is_that_run_alone():
     """Each replicate has its own stream of batches, compaction included."""
-    method = CornerMethod("scroll_diagonal", cell("scroll_diagonal", backbone=MLP(3)), Schedule(0.05, 90, 4, 1e-6), batch_size=4)
+    method = CornerMethod(
+        "scroll_diagonal", cell("scroll_diagonal", backbone=MLP(3)), Schedule(0.05, 90, 4, 1e-6), batch_size=4
+    )
     together = method.fit(SPLITS, SEEDS)
     assert len({status.detail for status in together.statuses}) > 1
     for k in range(3):
@@ -184,7 +190,9 @@ def test_nan_in_one_replicate_stops_that_one_alone(name):
     poisoned = Poisoned(corner, healthy.data, generators(*SEEDS))
     outcome = train(poisoned, params, corner.frozen, schedule)
     assert [status.code for status in outcome.statuses] == ["step_limit", "not_finite", "step_limit"]
-    assert outcome.best_steps[1] < 7 and bool(torch.stack([v[1].isfinite().all() for v in outcome.params.values()]).all())
+    assert outcome.best_steps[1] < 7 and bool(
+        torch.stack([v[1].isfinite().all() for v in outcome.params.values()]).all()
+    )
     for k in (0, 2):
         assert outcome.best_validation[k] == pytest.approx(expected.best_validation[k], rel=1e-9)
         for key, value in expected.params.items():

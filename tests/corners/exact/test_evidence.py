@@ -178,6 +178,16 @@ def test_column_of_targets_is_the_same_problem():
     assert Evidence(features.tolist(), targets.tolist()).log_evidence(precision, scale) == one
 
 
+def test_it_keeps_its_own_copy_of_the_data():
+    features, targets, precision, scale = problem(6, 2).arguments
+    mine = features.copy()
+    evidence = Evidence(mine, targets)
+    mine[:] = 0.0
+    assert evidence.log_evidence(precision, scale) == Evidence(features, targets).log_evidence(precision, scale)
+    with pytest.raises(ValueError, match="read-only"):
+        evidence.features[0, 0] = 1.0
+
+
 @pytest.mark.parametrize(
     ("features", "targets", "said"),
     [

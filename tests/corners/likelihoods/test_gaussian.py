@@ -40,7 +40,9 @@ def test_the_gap_of_jensen_is_the_stated_one():
     rho = (targets - marginals.mean).square() / noise_var
     expected = 0.5 * (kappa - kappa.log1p()) + 0.5 * rho * kappa / (1.0 + kappa)
     likelihood = Gaussian()
-    gap = likelihood.log_partition(params, targets, marginals) - likelihood.expected_log_prob(params, targets, marginals)
+    gap = likelihood.log_partition(params, targets, marginals) - likelihood.expected_log_prob(
+        params, targets, marginals
+    )
     assert_close(gap, expected)
 
 
@@ -97,7 +99,9 @@ def test_inverse_gamma_with_a_scale_of_its_own():
 
 
 def test_half_cauchy_is_scipys_density_of_the_standard_deviation():
-    one, other = hyperprior_differences(HalfCauchyPrior(scale=0.6), lambda v: stats.halfcauchy.logpdf(np.sqrt(v), scale=0.6))
+    one, other = hyperprior_differences(
+        HalfCauchyPrior(scale=0.6), lambda v: stats.halfcauchy.logpdf(np.sqrt(v), scale=0.6)
+    )
     assert_close(one, other, abs_=1e-10)
 
 

@@ -51,7 +51,7 @@ def check_total_is_invariant_to_order(cavity: Cavity) -> None:
     total = cavity.data_term(routed, features, targets, LIKELIHOOD, params)
     for seed in range(5):
         order = torch.randperm(features.shape[1], generator=torch.Generator().manual_seed(seed))
-        moved = [Layer(l.features[order], l.targets[order], l.precision, l.noise_var) for l in LAYERS]
+        moved = [Layer(each.features[order], each.targets[order], each.precision, each.noise_var) for each in LAYERS]
         again, features_, targets_, params_ = bound(moved)
         assert_close(cavity.data_term(again, features_, targets_, LIKELIHOOD, params_), total)
 
@@ -61,7 +61,10 @@ def check_units(cavity: Cavity) -> None:
     routed, features, targets, params = bound(LAYERS)
     total = cavity.data_term(routed, features, targets, LIKELIHOOD, params)
     for factor in (1e-6, 8.0, 1e6):
-        scaled = [Layer(l.features, factor * l.targets, l.precision / factor**2, factor**2 * l.noise_var) for l in LAYERS]
+        scaled = [
+            Layer(each.features, factor * each.targets, each.precision / factor**2, factor**2 * each.noise_var)
+            for each in LAYERS
+        ]
         again, features_, targets_, params_ = bound(scaled)
         shifted = cavity.data_term(again, features_, targets_, LIKELIHOOD, params_)
         assert_close(shifted, total + targets.shape[-1] * real(factor).log(), rel=1e-9)

@@ -22,7 +22,10 @@ def start(family: CovarianceFamily, *, size: int = SIZE, dtype: torch.dtype = to
 
 def moved(family: CovarianceFamily, *, size: int = SIZE, seed: int = 1) -> Params:
     """Leaf parameters away from their start, different in every replicate."""
-    return {name: value + 0.4 * normal(seed + k, *value.shape) for k, (name, value) in enumerate(start(family, size=size).items())}
+    return {
+        name: value + 0.4 * normal(seed + k, *value.shape)
+        for k, (name, value) in enumerate(start(family, size=size).items())
+    }
 
 
 def precision_factor(size: int = SIZE) -> Tensor:
@@ -123,7 +126,9 @@ def check_bounds_are_of_the_variance(family: CovarianceFamily) -> None:
     """At their bounds the bounded parameters give variances between e⁻¹⁸ and e⁶ (theory 5.7)."""
     params = {name: torch.zeros_like(value) for name, value in start(family).items()}
     for low, expected in ((True, -18.0), (False, 6.0)):
-        at = {name: torch.full_like(params[name], pair[0] if low else pair[1]) for name, pair in family.bounds().items()}
+        at = {
+            name: torch.full_like(params[name], pair[0] if low else pair[1]) for name, pair in family.bounds().items()
+        }
         matrix = family.build(params | at, normal(2, COUNT, SIZE), 0.0).matrix()
         if family.bounds():
             assert_close(matrix.diagonal(dim1=-2, dim2=-1).log(), np.full((COUNT, SIZE), expected), abs_=1e-9)

@@ -54,7 +54,10 @@ def _integrals(likelihood: Likelihood, params: Params, targets: Tensor, marginal
             value = float(likelihood.log_prob(params, targets, latent)[k, n])
             return float(of(value)) * np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi)
 
-        pieces = [integrate.quad(integrand, a, a + 3.0, epsabs=1e-13, epsrel=1e-11)[0] for a in (-12.0, -9.0, -6.0, -3.0, 0.0, 3.0, 6.0, 9.0)]
+        pieces = [
+            integrate.quad(integrand, a, a + 3.0, epsabs=1e-13, epsrel=1e-11)[0]
+            for a in (-12.0, -9.0, -6.0, -3.0, 0.0, 3.0, 6.0, 9.0)
+        ]
         out[k, n] = sum(pieces)
     return out
 
@@ -65,7 +68,9 @@ def check_jensen(likelihood: Likelihood) -> None:
     for seed in range(40):
         variance = (2.0 * normal(seed, COUNT, ROWS)).exp()
         marginals = Marginals(3.0 * normal(seed + 100, COUNT, ROWS), variance)
-        gap = likelihood.log_partition(params, targets, marginals) - likelihood.expected_log_prob(params, targets, marginals)
+        gap = likelihood.log_partition(params, targets, marginals) - likelihood.expected_log_prob(
+            params, targets, marginals
+        )
         assert bool((gap >= -1e-12).all())
 
 
@@ -149,8 +154,12 @@ def check_replicates_are_apart(likelihood: Likelihood) -> None:
     for k in range(COUNT):
         own = {name: value[k] for name, value in params.items()}
         at = Marginals(marginals.mean[k], marginals.variance[k])
-        assert torch.equal(likelihood.log_partition(own, targets[k], at), likelihood.log_partition(params, targets, marginals)[k])
-        assert torch.equal(likelihood.log_prob(own, targets[k], at.mean), likelihood.log_prob(params, targets, marginals.mean)[k])
+        assert torch.equal(
+            likelihood.log_partition(own, targets[k], at), likelihood.log_partition(params, targets, marginals)[k]
+        )
+        assert torch.equal(
+            likelihood.log_prob(own, targets[k], at.mean), likelihood.log_prob(params, targets, marginals.mean)[k]
+        )
         assert torch.equal(likelihood.penalty(own), likelihood.penalty(params)[k])
         noise_var = likelihood.noise_var(params)
         assert noise_var is None or torch.equal(likelihood.noise_var(own), noise_var[k])

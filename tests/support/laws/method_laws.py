@@ -107,7 +107,9 @@ def check_last_layer_is_the_predictive(fitted: Fit) -> None:
 
 def _check_units(layer: LastLayer, split) -> None:
     np.testing.assert_allclose(layer.target_mean + layer.target_scale * layer.targets, split.train.targets, rtol=1e-12)
-    np.testing.assert_allclose(layer.target_mean + layer.target_scale * layer.test_targets, split.test.targets, rtol=1e-12)
+    np.testing.assert_allclose(
+        layer.target_mean + layer.target_scale * layer.test_targets, split.test.targets, rtol=1e-12
+    )
     assert len(layer.features) == split.train.n and len(layer.test_features) == split.test.n
 
 

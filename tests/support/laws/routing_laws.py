@@ -16,7 +16,9 @@ SEEDS, ROWS, SIZE = (3, 4), 7, 3
 NOISE_VAR = (0.4, 1.9)
 
 
-def setting(routing: Routing, family: CovarianceFamily | None = None) -> tuple[Params, CovarianceFamily, torch.Tensor, torch.Tensor]:
+def setting(
+    routing: Routing, family: CovarianceFamily | None = None
+) -> tuple[Params, CovarianceFamily, torch.Tensor, torch.Tensor]:
     """Parameters off their start, a family, features and targets of two replicates."""
     family = family or Diagonal()
     params = routing.init(Prior(precision=1.7), family, SIZE, real(*NOISE_VAR), generators(*SEEDS))
