@@ -1,5 +1,4 @@
-"""Fixed features: every quantity of the design space in closed form, as plain functions on numpy arrays (theory 3, 4,
-7-9).
+"""Every quantity of the design space at fixed features, in closed form on numpy arrays (theory 3, 4, 7-9).
 
 Float64 in and out; objectives are totals in nats and minimised, ``log_evidence`` is a total in nats; ``noise_scale``
 is a standard deviation. Start with :class:`Evidence`.

@@ -17,8 +17,9 @@ from corners.types import Array, Float
 
 @dataclass(frozen=True, eq=False)
 class BetheIdentity:
-    """``log Z = Φ(q) − Φ(p) + Σ [log p(yₙ|y₋ₙ) − (Φ(q) − Φ(q₋ₙ))]``, nats; ``Φ`` is the log normaliser in natural
-    parameters.
+    """``log Z = Φ(q) − Φ(p) + Σ [log p(yₙ|y₋ₙ) − (Φ(q) − Φ(q₋ₙ))]``, nats, part by part.
+
+    ``Φ`` is the log normaliser in natural parameters.
     """
 
     posterior_normaliser: float
@@ -73,8 +74,7 @@ def coupling_lost(
     covariance: CovarianceLike,
     noise_scale: float,
 ) -> float:
-    """Total correlation ``½(Σ log Vₙ − log|σ²I + ΨΣΨᵀ|) ≥ 0`` that scoring plate by plate drops in the mean, nats
-    (Hadamard).
+    """Total correlation ``½(Σ log Vₙ − log|σ²I + ΨΣΨᵀ|) ≥ 0`` that scoring plate by plate drops, nats.
 
     Reference: theory 3.8(c).
 
@@ -101,8 +101,9 @@ def joint_minus_plates(
     covariance: CovarianceLike,
     noise_scale: float,
 ) -> float:
-    """``−log N(y; Ψμ, σ²I + ΨΣΨᵀ) − Σ −log N(yₙ; mₙ, Vₙ)`` at these targets, nats; no fixed sign, mean minus the
-    coupling lost.
+    """``−log N(y; Ψμ, σ²I + ΨΣΨᵀ) − Σ −log N(yₙ; mₙ, Vₙ)`` at these targets, nats.
+
+    No fixed sign; under the joint its mean is minus the coupling lost.
 
     Reference: theory 3.8(c).
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from corners.exact._inputs import as_problem, as_vector, positive
+from corners.exact._inputs import as_float64, as_problem, as_vector, positive
 from corners.exact.covariance import CovarianceLike, DiagonalCovariance, as_covariance
 from corners.exact.factorisation import factorise, mean_weights, shrink
 from corners.numerics import LOG_2PI, safe_cholesky
@@ -37,15 +37,16 @@ class DiagonalOptimum:
 
 
 def kl_to_prior(mean: Float[Array, " H"] | ArrayLike, covariance: CovarianceLike, prior_precision: float) -> float:
-    """``KL(q‖p) = ½[α tr Σ + α‖μ‖² − H − H log α − log|Σ|]``, nats; infinite for a singular ``Σ``. Reference: theory
-    3.6.
+    """``KL(q‖p) = ½[α tr Σ + α‖μ‖² − H − H log α − log|Σ|]``, nats; infinite for a singular ``Σ``.
+
+    Reference: theory 3.6.
 
     Example
     -------
     >>> kl_to_prior([1.0], np.eye(1), prior_precision=1.0)  # the prior moved by one standard deviation
     0.5
     """
-    centre = np.atleast_1d(np.asarray(mean, dtype=np.float64))
+    centre = np.atleast_1d(as_float64("mean", mean))
     precision, width = positive("prior_precision", prior_precision), len(centre)
     family = as_covariance(covariance, width)
     spread = precision * (float(np.trace(family.matrix(width))) + float(centre @ centre))
@@ -58,8 +59,9 @@ def kl_divergence(
     other_mean: Float[Array, " H"],
     other_covariance: Float[Array, "H H"],
 ) -> float:
-    """``KL(N(μ, Σ)‖N(μ', Σ'))``, nats; with the posterior as ``N(μ', Σ')`` it is the negative ELBO minus ``−log Z``
-    (theory 3.6).
+    """``KL(N(μ, Σ)‖N(μ', Σ'))``, nats.
+
+    With the posterior as ``N(μ', Σ')`` it is the negative ELBO minus ``−log Z``. Reference: theory 3.6.
 
     Example
     -------
@@ -82,8 +84,9 @@ def neg_elbo(
     prior_precision: float,
     noise_scale: float,
 ) -> Objective:
-    """Negative ELBO ``KL(q‖p) + Σ ½ log 2πσ² + (rₙ² + vₙ)/2σ²``, nats; at the posterior exactly ``−log Z``. Reference:
-    theory 3.6.
+    """Negative ELBO ``KL(q‖p) + Σ ½ log 2πσ² + (rₙ² + vₙ)/2σ²``, nats.
+
+    At the posterior it is exactly ``−log Z``. Reference: theory 3.6.
 
     Example
     -------
@@ -106,8 +109,9 @@ def map_objective(
     prior_precision: float,
     noise_scale: float,
 ) -> Objective:
-    """Negative log joint ``½[H log(2π/α) + α‖μ‖²] + Σ −log N(yₙ; mₙ, σ²)``, normalisers included, nats: the shared
-    cell at ``Σ = 0``.
+    """Negative log joint ``½[H log(2π/α) + α‖μ‖²] + Σ −log N(yₙ; mₙ, σ²)``, nats.
+
+    Normalisers included: it is the free shared cell at ``Σ = 0``.
 
     Reference: theory 3.6.
 
@@ -129,8 +133,9 @@ def diagonal_optimum(
     prior_precision: float,
     noise_scale: float,
 ) -> DiagonalOptimum:
-    """Diagonal belief that minimises the negative ELBO: ``μ = μ*``, ``s_d = 1/A_dd``, gap ``½(Σ log A_dd − log|A|) ≥
-    0``.
+    """Diagonal belief that minimises the negative ELBO: ``μ = μ*``, ``s_d = 1/A_dd``.
+
+    Its gap to ``−log Z`` is ``½(Σ log A_dd − log|A|) ≥ 0``.
 
     Reference: theory 3.6.
 

@@ -19,8 +19,9 @@ SMALLEST_PIVOT = 1e-6
 
 
 class RidgeSolution(NamedTuple):
-    """Ridge regression: ``μ*``, ``r*``, ``log|I + K/λ|``; the upper factor ``R``, its space, and ``[Ψ or Ψᵀ]R⁻¹`` where
-    QR gave it.
+    """Ridge regression: ``μ*``, ``r*``, ``log|I + K/λ|``, the upper factor ``R`` and its space.
+
+    ``orthogonal`` is ``[Ψ or Ψᵀ]R⁻¹`` where the factor came from QR.
     """
 
     mean: Float[Array, " H"]

@@ -1,5 +1,4 @@
-"""Covariance families of a Gaussian belief as values on arrays: variances of plates, overlap with the prior, chain
-rules.
+"""Covariance families as values on arrays: variances of plates, overlap with the prior, chain rules.
 
 Each is ``Σ`` of theory 5 with its jitter ``ε`` included; ``shift`` below is ``1/α``, so that ``M = Σ + α⁻¹I``.
 """
@@ -162,9 +161,7 @@ class LowRankCovariance(Covariance):
         return features**2 @ (self.diagonal + self.jitter) + ((features @ self.factor) ** 2).sum(axis=1)
 
     def shifted(self, width: int, shift: float) -> Shifted:
-        """``M = D'^½(I + ZZᵀ)D'^½`` with ``D' = D + ε + shift`` and ``Z = D'^{-½}B = US·ᵀ``: theory 5.4 without its
-        difference.
-        """
+        """``M = D'^½(I + ZZᵀ)D'^½``, ``D' = D + ε + shift``, ``Z = D'^{-½}B``: theory 5.4 without its difference."""
         spread = self.diagonal + (self.jitter + shift)
         if not (spread > 0.0).all():
             return MatrixCovariance(self.matrix(width)).shifted(width, shift)
@@ -227,9 +224,7 @@ def as_covariance(covariance: CovarianceLike, width: int) -> Covariance:
 
 
 def _from_square_root(root: Float[Array, "R H"], shift: float) -> Shifted:
-    """``rootᵀ root + shift I`` by QR of ``[root; √shift I]``: the matrix is not formed, so no digits are squared
-    away.
-    """
+    """``rootᵀ root + shift I`` by QR of ``[root; √shift I]``: it is not formed, so no digits are squared away."""
     width = root.shape[1]
     upper = np.asarray(np.linalg.qr(np.vstack([root, math.sqrt(shift) * np.eye(width)]), mode="r"))
     pivots = np.abs(upper.diagonal())

@@ -100,9 +100,7 @@ class Evidence:
     def predict(
         self, new_features: Float[Array, "M H"] | ArrayLike, prior_precision: float, noise_scale: float
     ) -> PredictiveMoments:
-        """Predictive mean ``ψᵀμ*`` and variance ``σ² + ψᵀΣ*ψ`` of the target; no ``H × H`` matrix is formed (theory
-        3.1).
-        """
+        """Predictive mean ``ψᵀμ*`` and variance ``σ² + ψᵀΣ*ψ`` of the target; no ``H × H`` matrix (theory 3.1)."""
         precision, noise_var = _checked(prior_precision, noise_scale, infinite=True)
         rows = as_new_features(new_features, self.features.shape[1])
         mean = mean_weights(self.factorisation, shrink(self.factorisation, precision * noise_var))
@@ -120,9 +118,7 @@ class Evidence:
         return float(shrink(self.factorisation, precision * noise_var).kept.sum())
 
     def profile_noise_scale(self, ridge: float) -> float:
-        """``σ̂`` that maximises the evidence at a fixed ridge ``λ = ασ²``: ``σ̂² = (‖r*‖² + λ‖μ*‖²)/N`` (theory
-        3.1).
-        """
+        """The ``σ`` that maximises the evidence at a fixed ridge: ``σ̂² = (‖r*‖² + λ‖μ*‖²)/N`` (theory 3.1)."""
         return math.sqrt(spectral.profile_noise_var(self.factorisation, positive("ridge", ridge)))
 
     def sequential(
@@ -134,9 +130,7 @@ class Evidence:
         method: str = "auto",
         block_size: int | None = None,
     ) -> Sequential:
-        """Sequential predictives in any order, see :func:`corners.exact.sequential.sequential_predictives` (theory
-        3.2).
-        """
+        """Sequential predictives in any order, see :func:`~corners.exact.sequential.sequential_predictives`."""
         return sequential_predictives(
             self.features,
             self.targets,
@@ -158,9 +152,7 @@ class Evidence:
         )
 
     def shared_closed(self, prior_precision: float, noise_scale: float, *, family: str = "dense") -> SharedClosed:
-        """Terms of the shared, closed cell, see :func:`corners.exact.shared_closed.shared_closed_terms` (theory
-        3.4).
-        """
+        """Terms of the shared, closed cell, see :func:`~corners.exact.shared_closed.shared_closed_terms`."""
         checked = _checked(prior_precision, noise_scale)
         if one_of("family", family, FAMILIES) == "dense":
             return spectral_shared_closed(self.factorisation, self.targets, *checked)

@@ -1,6 +1,4 @@
-"""The free objective over transformed parameters with the mean eliminated, as an optimiser wants it (theory 3.5,
-5.7).
-"""
+"""The free objective over transformed parameters, its mean eliminated, for an optimiser (theory 3.5, 5.7)."""
 
 import math
 from dataclasses import dataclass
@@ -18,8 +16,9 @@ FAMILIES = ("none", "diagonal", "dense")
 
 @dataclass(frozen=True)
 class FreeBounds:
-    """Boxes of the logarithms (theory 5.7); a dense factor's diagonal reaches lower, or its floor would show beside a
-    tiny noise.
+    """Boxes of the logarithms (theory 5.7).
+
+    A dense factor's diagonal reaches lower than ``log_scales``, or its floor would show beside a tiny noise.
     """
 
     log_prior_precision: tuple[float, float] = (-10.0, 12.0)
@@ -36,8 +35,10 @@ class FreeBounds:
 
 @dataclass(frozen=True)
 class Hyperpriors:
-    """Penalties without their constants: ``prior_precision=(a, b)`` is a Gamma density, ``−(a−1) log α + bα``, and
-    ``noise_var=(a, b)`` an inverse-Gamma density, ``(a+1) log σ² + b/σ²`` (theory 7.4); ``None`` adds nothing.
+    """Penalties without their constants; ``None`` adds nothing (theory 7.4).
+
+    ``prior_precision=(a, b)`` is a Gamma density, ``−(a−1) log α + bα``; ``noise_var=(a, b)`` an inverse-Gamma density,
+    ``(a+1) log σ² + b/σ²``.
     """
 
     prior_precision: tuple[float, float] | None = None
@@ -59,9 +60,7 @@ class Belief(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FreeObjective:
-    """``F`` plus penalties as a function of ``(family roots, log α if free, log σ² if free)``; calling it gives value
-    and gradient.
-    """
+    """``F`` plus penalties over ``(family roots, log α if free, log σ² if free)``: called, its value and gradient."""
 
     features: Float[Array, "N H"]
     targets: Float[Array, " N"]

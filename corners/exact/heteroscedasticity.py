@@ -1,6 +1,4 @@
-"""What a free covariance can gain over the exact corner: residual heteroscedasticity and how much a family recovers
-(theory 3.9).
-"""
+"""Residual heteroscedasticity: what a free covariance can gain over the exact corner (theory 3.9)."""
 
 import math
 from dataclasses import dataclass
@@ -47,8 +45,7 @@ class PopulationDecomposition:
 
 @dataclass(frozen=True)
 class SampleDecomposition:
-    """Mean nats per plate of a sample under three variance functions with one mean, and what theory says they should
-    satisfy.
+    """Mean nats per plate of a sample under three variance functions with one mean.
 
     ``identity = ½[log mean(r²) − mean(log V)]`` equals ``gap_to_constant`` where ``stationarity = mean(r²/V) − 1`` is
     zero (in-sample, cone).
@@ -102,8 +99,7 @@ def population_decomposition(
     family: str = "dense",
     starts: int = 8,
 ) -> PopulationDecomposition:
-    """Heteroscedasticity of a known ``s²(x)`` on a grid or quadrature rule with ``weights``, and what a family
-    recovers of it.
+    """Heteroscedasticity of a known ``s²(x)`` and what a family recovers of it, on a grid with ``weights``.
 
     ``E nll(V) = ½ log 2π + ½ + ½E log s² + ½E IS(s², V)``. Reference: theory 3.9.
 
@@ -138,8 +134,9 @@ def corner_deficit(
     *,
     weights: Float[Array, " N"] | ArrayLike | None = None,
 ) -> float:
-    """``½E[IS(s², V_corner) − IS(s², V_free)]`` with ``V_corner = σ²(1+h)``, nats per plate; no fixed sign. Reference:
-    theory 3.9.
+    """``½E[IS(s², V_corner) − IS(s², V_free)]`` with ``V_corner = σ²(1+h)``, nats per plate; no fixed sign.
+
+    Reference: theory 3.9.
 
     Example
     -------
@@ -157,8 +154,9 @@ def sample_decomposition(
     *,
     constant: float | None = None,
 ) -> SampleDecomposition:
-    """Gaps of a sample with one mean, in-sample or held out; held out, ``constant`` is the mean square of the
-    *training* residuals.
+    """Gaps of a sample with one mean, in-sample or held out.
+
+    Held out, ``constant`` is the mean square of the *training* residuals.
 
     The best function has no sample analogue (its likelihood is unbounded). Reference: theory 3.9.
 
@@ -191,8 +189,9 @@ def koenker_test(
     *,
     family: str = "diagonal",
 ) -> KoenkerTest:
-    """Is there anything to gain? Regress ``r²`` on ``[1, ψ²_d]`` (diagonal) or ``[1, ψ_aψ_b]`` (dense): ``N R² ~
-    χ²(rank − 1)``.
+    """Is there anything to gain? ``N R²`` of ``r²`` on the columns of ``V`` is ``χ²(rank − 1)`` if not.
+
+    The columns are ``[1, ψ²_d]`` (diagonal) or ``[1, ψ_aψ_b]`` (dense).
 
     Reference: theory 3.9; Koenker (1981), doi:10.1016/0304-4076(81)90062-2.
 
@@ -217,8 +216,9 @@ def koenker_test(
 
 
 def variance_design(features: Float[Array, "N H"], family: str) -> Float[Array, "N Q"]:
-    """Columns that ``V`` is linear in: ``[1, ψ²_d]`` (diagonal) or ``[1, ψ_aψ_b]`` for ``a ≤ b`` (dense). Reference:
-    theory 7.3.
+    """Columns that ``V`` is linear in: ``[1, ψ²_d]`` (diagonal) or ``[1, ψ_aψ_b]`` for ``a ≤ b`` (dense).
+
+    Reference: theory 7.3.
 
     Example
     -------

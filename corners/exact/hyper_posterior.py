@@ -1,6 +1,4 @@
-"""Exact posterior under hyperpriors, by quadrature over ``(log α, log σ)`` of the evidence: the reference of NUTS
-(theory 10.2).
-"""
+"""Exact posterior under hyperpriors by quadrature over the evidence: the reference of NUTS (theory 10.2)."""
 
 import math
 from collections.abc import Callable
@@ -22,9 +20,7 @@ NEGLIGIBLE = -32.0
 
 @dataclass(frozen=True, eq=False)
 class HyperPosterior:
-    """Moments of ``log α``, ``log σ`` and the weights with the hyperparameters integrated out, and the log evidence in
-    nats.
-    """
+    """Moments of ``log α``, ``log σ`` and the weights with the hyperparameters integrated out; nats."""
 
     mean_log_prior_precision: float
     sd_log_prior_precision: float
@@ -42,8 +38,9 @@ def integrate_hyperparameters(
     points: int = 81,
     box: tuple[tuple[float, float], tuple[float, float]] = ((-20.0, 20.0), (-14.0, 14.0)),
 ) -> HyperPosterior:
-    """``∫ p(y|α,σ) p(α,σ) dα dσ`` by the trapezoid rule, which converges geometrically for a smooth peak that fits the
-    grid.
+    """``∫ p(y|α,σ) p(α,σ) dα dσ`` by the trapezoid rule over ``(log α, log σ)``.
+
+    For a smooth peak that fits the grid it converges geometrically.
 
     Parameters
     ----------

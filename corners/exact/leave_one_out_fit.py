@@ -25,9 +25,7 @@ AT_EDGE = (
 
 @dataclass(frozen=True)
 class LeaveOneOutFit:
-    """Hyperparameters that minimise ``F_loo``; ``prior_precision = inf`` is the null model. ``status`` is a
-    sentence.
-    """
+    """Hyperparameters that minimise ``F_loo``, with a sentence as status; ``inf`` is the null model."""
 
     prior_precision: float
     noise_scale: float
@@ -50,8 +48,9 @@ class Profile(NamedTuple):
 
 
 def maximise_leave_one_out(factorisation: Factorisation, *, noise_var_floor: float = NOISE_VAR_FLOOR) -> LeaveOneOutFit:
-    """Global minimum of ``F_loo`` over ``α`` and ``σ² ≥ floor``: scan of ``log λ``, then the root of the slope in
-    every basin.
+    """Global minimum of ``F_loo`` over ``α`` and ``σ² ≥ floor``.
+
+    A scan of ``log λ`` brackets every basin; in each the root of the slope is taken.
 
     The profile is ``σ̂²_loo(λ) = (1/N)Σ r*²/(1−h)``. Reference: theory 3.3.
 

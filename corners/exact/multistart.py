@@ -14,8 +14,9 @@ SAME_VALUE = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Minimum:
-    """The best local minimum found; ``hits`` of ``starts`` reached its value, ``local_values`` are the distinct ones,
-    rising.
+    """The best local minimum found.
+
+    ``hits`` of ``starts`` reached its value, ``local_values`` are the distinct ones, rising.
 
     ``excluded`` starts ended where the caller does not admit a solution; they are not counted elsewhere.
     """

@@ -1,6 +1,4 @@
-"""Stationary prior precisions of the point belief (the None cell): joint MAP in ``(w, α)``, not type-II ML (theory
-7.2).
-"""
+"""Stationary prior precisions of the point belief: joint MAP in ``(w, α)``, not type-II ML (theory 7.2)."""
 
 import math
 from dataclasses import dataclass

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from corners.errors import DataError
-from corners.exact._inputs import positive
+from corners.exact._inputs import as_float64, positive
 from corners.exact.bounds import Objective, map_objective, neg_elbo
 from corners.exact.covariance import CovarianceLike, as_covariance
 from corners.exact.shared_free import shared_free_terms
@@ -42,8 +42,9 @@ class Gap:
 
 @dataclass(frozen=True, eq=False)
 class Ordering:
-    """The three objectives at one belief, the two gaps, the overall verdict and the share of plates with ``ℓₙ(v) ≥
-    ℓₙ(0)``.
+    """The three objectives at one belief, their gaps, and the overall verdict.
+
+    ``plates_map_le_bethe`` is the share of plates with ``ℓₙ(v) ≥ ℓₙ(0)``.
     """
 
     map: Objective
@@ -57,9 +58,7 @@ class Ordering:
 
 @dataclass(frozen=True)
 class PriorGaps:
-    """Exact prior gaps; ``bethe_elbo = jensen − entropy`` with the Jensen gap ``J ≥ 0`` and the entropy of ``q``,
-    nats.
-    """
+    """Exact prior gaps; ``bethe_elbo = jensen − entropy``, with ``J ≥ 0`` and the entropy of ``q``, nats."""
 
     map_bethe: float
     bethe_elbo: float
@@ -147,7 +146,7 @@ def prior_gaps(mean: Float[Array, " H"] | ArrayLike, covariance: CovarianceLike,
     >>> bool(np.isclose(gaps.bethe_elbo, 0.5 * np.log(20.0 / PRIOR_BELIEF_THRESHOLD)))
     True
     """
-    centre = np.atleast_1d(np.asarray(mean, dtype=np.float64))
+    centre = np.atleast_1d(as_float64("mean", mean))
     precision = positive("prior_precision", prior_precision)
     values, vectors = np.linalg.eigh(as_covariance(covariance, len(centre)).matrix(len(centre)))
     values = np.maximum(values, 0.0)
@@ -162,8 +161,9 @@ def prior_gaps(mean: Float[Array, " H"] | ArrayLike, covariance: CovarianceLike,
 def jensen_gap(
     residuals: Float[Array, " N"] | ArrayLike, variances: Float[Array, " N"] | ArrayLike, noise_scale: float
 ) -> Float[Array, " N"]:
-    """Data gap Bethe to ELBO per plate: ``½[κ − log(1+κ)] + ½ρκ/(1+κ) ≥ 0``, nats (Gaussian head). Reference: theory
-    3.8(b).
+    """Data gap Bethe to ELBO per plate: ``½[κ − log(1+κ)] + ½ρκ/(1+κ) ≥ 0``, nats (Gaussian head).
+
+    Reference: theory 3.8(b).
 
     Example
     -------

@@ -23,8 +23,9 @@ from corners.types import Array, Float
 
 @dataclass(frozen=True, eq=False)
 class RandomCoefficientFit:
-    """``yₙ = xₙᵀ(β + uₙ) + eₙ``, ``uₙ ~ N(0, Σ)`` drawn anew for every plate: ``Σ`` is aleatoric and does not shrink
-    with ``N``.
+    """``yₙ = xₙᵀ(β + uₙ) + eₙ`` with ``uₙ ~ N(0, Σ)`` drawn anew for every plate.
+
+    ``Σ`` is aleatoric: it does not shrink with ``N``. Likelihoods are totals in nats.
     """
 
     mean: Float[Array, " H"]

@@ -1,6 +1,4 @@
-"""Sequential predictives of the closed cell: each plate scored by the posterior of the plates before it (theory
-3.2).
-"""
+"""Sequential predictives of the closed cell: plates scored by the posterior of those before (theory 3.2)."""
 
 import math
 from dataclasses import dataclass
@@ -43,8 +41,7 @@ class Sequential:
         return float(self.terms.sum())
 
     def block_terms(self, sizes: int | list[int]) -> Float[Array, " B"]:
-        """``−log p(y_b | blocks before)`` of consecutive blocks; an integer cuts blocks of that size (the last may be
-        short).
+        """``−log p(y_b | blocks before)`` of consecutive blocks; an integer cuts blocks of that size.
 
         A block's term is the sum of its plates' terms: the chain rule, exact for every partition.
         """

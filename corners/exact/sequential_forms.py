@@ -1,6 +1,4 @@
-"""Four routes to the same sequential predictives, in units of the noise: ``Vⱼ/σ²`` and the errors ``yⱼ − mⱼ`` (theory
-3.2).
-"""
+"""Three routes to the sequential predictives in units of the noise: ``Vⱼ/σ²`` and ``yⱼ − mⱼ`` (theory 3.2)."""
 
 import math
 from typing import NamedTuple
@@ -39,9 +37,7 @@ def scaled_predictives(
 
 
 def block(features: Float[Array, "N H"], targets: Float[Array, " N"], ridge: float, size: int) -> Scaled:
-    """Information form: ``B ← B + Ψ_bᵀΨ_b`` from ``λI``; within a block the factor of ``I + TTᵀ``, ``T = Ψ_b
-    B^{-1/2}``.
-    """
+    """Information form: ``B ← B + Ψ_bᵀΨ_b`` from ``λI``; in a block, the factor of ``I + Ψ_b B⁻¹ Ψ_bᵀ``."""
     count, width = features.shape
     out = Scaled(np.empty(count), np.empty(count))
     precision = np.zeros((width, width), order="F")

@@ -48,8 +48,9 @@ def shared_closed_gradient(
     *,
     family: str = "dense",
 ) -> ClosedGradient:
-    """Gradient of the total with respect to ``log α``, ``log σ²`` and the features; the binding is differentiated, not
-    detached.
+    """Gradient of the total over ``log α``, ``log σ²`` and the features.
+
+    The binding is differentiated, not detached.
 
     Arguments as :func:`shared_closed_terms`. Reference: theory 3.4, 14.
 

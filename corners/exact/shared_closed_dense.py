@@ -35,8 +35,7 @@ class SharedClosed:
 def cavity_correction(
     leverage: Float[Array, " N"], one_minus_leverage: Float[Array, " N"], residual: Float[Array, " N"], noise_var: float
 ) -> Float[Array, " N"]:
-    """What the shared cavity drops: ``ℓ_loo − ℓ_sc = −½ log(1−h²) + (r*²/σ²) h/(1−h²) ≥ 0`` per plate, nats (theory
-    3.4).
+    """What the shared cavity drops: ``ℓ_loo − ℓ_sc = −½ log(1−h²) + (r*²/σ²) h/(1−h²) ≥ 0``, nats (theory 3.4).
 
     Example
     -------
@@ -66,9 +65,7 @@ def spectral_shared_closed(
 def spectral_shared_closed_gradient(
     factorisation: Factorisation, prior_precision: float, noise_var: float
 ) -> ClosedGradient:
-    """Gradient of the dense cell's total with respect to ``log α``, ``log σ²`` and the features, through the
-    binding.
-    """
+    """Gradient of the dense cell's total over ``log α``, ``log σ²`` and the features, through the binding."""
     shrinkage = shrink(factorisation, prior_precision * noise_var)
     residual = residuals(factorisation, shrinkage)
     inverse = 1.0 / (1.0 + factorisation.left2 @ shrinkage.kept)
@@ -100,8 +97,9 @@ def _prior_gradient(
     prior_precision: float,
     noise_var: float,
 ) -> tuple[HyperGradient, Float[Array, "N H"]]:
-    """Gradient of ``−log Z_w(μ*, Σ*)``: ``σ⁻²[−2ΨΣ*GΣ* + r*(Σ*a)ᵀ − (ΨΣ*a)μ*ᵀ]`` for the features, in the basis
-    ``V``.
+    """Gradient of ``−log Z_w(μ*, Σ*)``, in the basis ``V``.
+
+    For the features ``σ⁻²[−2ΨΣ*GΣ* + r*(Σ*a)ᵀ − (ΨΣ*a)μ*ᵀ]``.
     """
     scales = noise_var * shrinkage.inverse
     spread = scales + 1.0 / prior_precision

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from corners.exact._inputs import as_problem, as_vector, positive
+from corners.exact._inputs import as_float64, as_problem, as_vector, positive
 from corners.exact.covariance import Covariance, CovarianceLike, Shifted, as_covariance
 from corners.numerics import LOG_2PI
 from corners.types import Array, Float
@@ -37,8 +37,9 @@ class SharedFree:
 
 @dataclass(frozen=True, eq=False)
 class SharedFreeGradient:
-    """Derivatives of ``F``: ``covariance`` is ``G`` with ``dF = tr(G dΣ)``, ``family`` holds the family's own
-    parameters by name.
+    """Derivatives of ``F``.
+
+    ``covariance`` is ``G`` with ``dF = tr(G dΣ)``; ``family`` holds the family's own parameters by name.
     """
 
     mean: Float[Array, " H"]
@@ -73,7 +74,7 @@ def prior_overlap(
     >>> bool(np.isclose(value, 0.5 * np.log(2 * np.pi) + 4.5))
     True
     """
-    centre = np.atleast_1d(np.asarray(mean, dtype=np.float64))
+    centre = np.atleast_1d(as_float64("mean", mean))
     shift = 1.0 / positive("prior_precision", prior_precision)
     return overlap_of(centre, as_covariance(covariance, len(centre)).shifted(len(centre), shift))
 
@@ -88,8 +89,9 @@ def overlap_of(centre: Float[Array, " H"], shifted: Shifted) -> PriorOverlap:
 def gaussian_plates(
     targets: Float[Array, " N"], means: Float[Array, " N"], variances: Float[Array, " N"], noise_scale: float
 ) -> PlateTerms:
-    """Gaussian head: ``ℓ = ½(log 2πV + r²/V)``, ``ℓ' = −r/V``, ``g = ½(1 − r²/V)/V`` with ``V = σ² + v``, ``r = y −
-    m``.
+    """Gaussian head: ``ℓ = ½(log 2πV + r²/V)``, ``ℓ' = −r/V``, ``g = ½(1 − r²/V)/V``.
+
+    ``V = σ² + v`` and ``r = y − m``.
 
     Reference: theory 3.5, 6.1.
 
@@ -176,8 +178,8 @@ def gradient_from_plates(
     Example
     -------
     >>> flat = PlateTerms(np.zeros(1), np.zeros(1), np.zeros(1))  # no data term: only the prior pulls
-    >>> gradient_from_plates(np.ones((1, 1)), np.array([2.0]), None, 3.0, flat).mean.tolist()
-    [6.0]
+    >>> gradient_from_plates(np.ones((1, 1)), np.array([2.0]), None, 4.0, flat).mean.tolist()
+    [8.0]
     """
     family = as_covariance(covariance, len(mean))
     overlap = prior_overlap(mean, family, prior_precision)

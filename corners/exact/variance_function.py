@@ -1,6 +1,4 @@
-"""Maximum likelihood of a variance function ``V(ψ) = σ² + ψᵀΣψ``, with the mean held or fitted with it (theory 3.9,
-8).
-"""
+"""Maximum likelihood of a variance function ``V(ψ) = σ² + ψᵀΣψ`` with the mean held (theory 3.9, 8)."""
 
 import math
 from collections.abc import Callable
@@ -42,9 +40,7 @@ class VarianceFit:
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """Units that make the problem of order one: ``r`` by its root mean square, each column of the features by its
-    own.
-    """
+    """Units that make the problem of order one: root mean squares of ``r`` and of each column."""
 
     residual: float
     columns: Float[Array, " H"]

@@ -78,8 +78,8 @@ def plain(name: str, data: tuple[np.ndarray, np.ndarray], **settings: Any) -> Ro
                 compile_kwargs=stacks.compile_kwargs(),
             )
 
-    _, compiling = processor_seconds(lambda: sample(2, 2))
-    _, again = processor_seconds(lambda: sample(2, 2))
+    _, compiling = processor_seconds(lambda: sample(4, 4))
+    _, again = processor_seconds(lambda: sample(4, 4))
     draws, seconds = processor_seconds(lambda: sample(1000, 1000))
     ess = min(float(stacks.ess(flat(draws.posterior[variable].values), "bulk").min()) for variable in draws.posterior)
     return Row(name, float(draws.sample_stats["n_steps"].mean()), ess, seconds - again, compiling)

@@ -8,8 +8,8 @@ import pytest
 from corners.backbones.mlp import MLP
 from corners.baselines.nuts import Nuts
 from corners.engine.training import CornerMethod
-from corners.errors import SpecError, TruthError
-from corners.method import FitStatus
+from corners.errors import CornersError, SpecError, TruthError
+from corners.method import FitStatus, HyperpriorSpec
 from tests.support.corner_cells import cell
 from tests.support.problems import SHORT, tiny_split
 from tests.support.truths import Sampler, sampler  # noqa: F401  a fixture
@@ -80,4 +80,17 @@ def test_hierarchical_truth_needs_the_fits_own_hyperpriors(host):
 
     layer = host.last_layer(0, SPLITS[0])
     with pytest.raises(SpecError, match="needs the hyperpriors of the fit it judges, and this fit has none"):
+        sample_layer(layer, hierarchical=True)
+
+
+def test_a_hyperprior_that_is_no_density_is_one_of_our_errors(host):
+    """Constant targets scale the noise's hyperprior to zero; a comparison must survive it."""
+    from corners.baselines.nuts import sample_layer
+
+    priors = {
+        "precision_prior": HyperpriorSpec("gamma", 2.0, 0.1),
+        "noise_prior": HyperpriorSpec("inverse_gamma", 1.0, 0.0),
+    }
+    layer = replace(host.last_layer(0, SPLITS[0]), **priors)
+    with pytest.raises(CornersError, match="scale"):
         sample_layer(layer, hierarchical=True)

@@ -1,6 +1,7 @@
 """The covariance laws over every registered family."""
 
 import math
+from dataclasses import fields, replace
 
 import pytest
 
@@ -64,3 +65,11 @@ def test_a_jitter_that_is_no_variance_is_refused(family, jitter):
         return  # jitter does not touch Σ = 0, and the cell refuses the number
     with pytest.raises(SpecError, match="jitter is a variance"):
         family.build(laws.moved(family), normal(2, laws.COUNT, laws.SIZE), jitter)
+
+
+@pytest.mark.parametrize("start", [0.0, -1.0, math.inf, math.nan])
+def test_a_start_that_is_no_spread_is_refused_when_the_family_is_made(family, start):
+    """Not as a replicate that fails at step 0."""
+    for field in (field.name for field in fields(family) if field.name.startswith("initial_")):
+        with pytest.raises(SpecError, match=field):
+            replace(family, **{field: start})
