@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
+from corners.errors import SpecError
 from corners.predictive._base import Predictive
 from corners.registry import Registry
 from corners.types import Array, Float
@@ -21,8 +22,10 @@ STATUS_SENTENCES: Mapping[str, str] = {
     "stopped_early": "stopped early: validation NLL no longer improved; the best state was restored",
     "step_limit": "step limit reached before early stopping; raise the number of steps",
     "not_finite": "stopped: the objective became NaN or infinite; the best finite state was restored",
+    "unconverged": "the optimiser stopped before it converged; treat with care",
     "failed": "failed before a finite state was reached; nothing can be predicted",
     "interrupted": "interrupted; the best state so far is kept",
+    "not_started": "interrupted before the first score; nothing can be predicted",
     "exact": "exact: no training was needed",
     "sampled": "sampled: every check of the gate passed",
 }
@@ -49,7 +52,12 @@ class FitStatus:
     @property
     def usable(self) -> bool:
         """Whether the replicate can predict at all."""
-        return self.code != "failed"
+        return self.code not in ("failed", "not_started")
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether an interrupt ended the replicate."""
+        return self.code in ("interrupted", "not_started")
 
     @property
     def sentence(self) -> str:
@@ -113,14 +121,21 @@ class Trace:
 
 
 def merge_traces(traces: Sequence[Trace], positions: Sequence[Sequence[int]], count: int) -> Trace:
-    """One trace for replicates trained in several programs; steps a program did not reach are NaN."""
-    longest = max(traces, key=lambda trace: trace.steps.size)
+    """One trace for replicates trained in several programs; where a program recorded nothing it is NaN."""
+    steps = np.unique(np.concatenate([trace.steps for trace in traces]))
     names = {name for trace in traces for name in trace.values}
-    values = {name: np.full((count, longest.steps.size), np.nan) for name in sorted(names)}
-    for trace, where in zip(traces, positions, strict=True):
+    values = {name: np.full((count, steps.size), np.nan) for name in sorted(names)}
+    for trace, where in zip(traces, positions, strict=False):
+        columns = np.searchsorted(steps, trace.steps)
         for name, rows in trace.values.items():
-            values[name][list(where), : rows.shape[1]] = rows
-    return Trace(longest.steps, values)
+            values[name][np.asarray(where)[:, None], columns] = rows
+    return Trace(steps, values)
+
+
+def require_one_seed_a_split(splits: Sequence[Any], seeds: Sequence[int]) -> None:
+    """Refuse sequences that do not pair up."""
+    if len(splits) != len(seeds):
+        raise SpecError(f"one split a seed is needed; got {len(splits)} splits and {len(seeds)} seeds")
 
 
 class Fit(ABC):
@@ -133,11 +148,11 @@ class Fit(ABC):
     seconds: float
 
     @abstractmethod
-    def predict(self, inputs: Float[Array, "N D"], *, replicate: int = 0) -> Predictive:
+    def predict(self, inputs: Float[Array, "..."], *, replicate: int = 0) -> Predictive:
         """Predictive of one replicate at inputs in original units."""
 
     @abstractmethod
-    def features(self, inputs: Float[Array, "N D"], *, replicate: int = 0) -> Float[Array, "N H"] | None:
+    def features(self, inputs: Float[Array, "..."], *, replicate: int = 0) -> Float[Array, "N H"] | None:
         """Last-layer features of one replicate at inputs in original units; None where there is no such layer."""
 
     @abstractmethod

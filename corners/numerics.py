@@ -45,14 +45,14 @@ def safe_cholesky(matrix: Float[Array, "H H"], *, largest_jitter: float = 1e-6) 
     if info == 0:
         return CholeskyFactor(lower, 0.0)
     scale = max(float(np.abs(np.diag(matrix)).mean()), np.finfo(float).tiny)
-    relative = 1e-12
+    tried, relative = 0.0, 1e-12
     while relative <= largest_jitter * 1.0001:
         lower, info = dpotrf(matrix + relative * scale * np.eye(len(matrix)), lower=1, clean=1)
         if info == 0:
             return CholeskyFactor(lower, relative * scale)
-        relative *= 100.0
+        tried, relative = relative, relative * 100.0
     smallest = float(np.linalg.eigvalsh(matrix)[0])
     raise NotPositiveDefiniteError(
         f"the matrix is not positive definite (smallest eigenvalue {smallest:.3g}) even with jitter "
-        f"{largest_jitter * scale:.3g}; raise the prior precision or the noise, or drop collinear features"
+        f"{tried * scale:.3g}; raise the prior precision or the noise, or drop collinear features"
     )

@@ -11,8 +11,7 @@ from torch import Tensor
 
 from corners.covariances._base import Params
 from corners.data.batch import groups_of_equal_shape
-from corners.errors import SpecError
-from corners.method import FitStatus, Trace, merge_traces
+from corners.method import FitStatus, Trace, merge_traces, require_one_seed_a_split
 
 if TYPE_CHECKING:
     from corners.data.split import Split
@@ -103,9 +102,9 @@ def train(
 
 @dataclass(frozen=True)
 class Fitted(Generic[R]):
-    """All replicates of a method in the order of their splits, however they were grouped for training."""
+    """All replicates of a method in the order of their splits; None where an interrupt came before its group."""
 
-    replicates: tuple[R, ...]
+    replicates: tuple[R | None, ...]
     statuses: tuple[FitStatus, ...]
     trace: Trace
     seconds: float
@@ -116,14 +115,20 @@ def fit_in_groups(
     seeds: Sequence[int],
     fit_group: "Callable[[list[Split], list[int]], tuple[list[tuple[R, FitStatus]], Trace]]",
 ) -> Fitted[R]:
-    """Train splits of equal shape together: one tensor program a shape, results in the order given."""
-    if len(splits) != len(seeds):
-        raise SpecError(f"one split a seed is needed; got {len(splits)} splits and {len(seeds)} seeds")
+    """Train splits of equal shape together: one tensor program a shape, results in the order given.
+
+    An interrupt in one group keeps it and begins no other.
+    """
+    require_one_seed_a_split(splits, seeds)
     started = time.perf_counter()
     groups = groups_of_equal_shape(splits)
-    parts = [fit_group([splits[i] for i in group], [seeds[i] for i in group]) for group in groups]
-    found = {i: pair for group, part in zip(groups, parts, strict=True) for i, pair in zip(group, part[0], strict=True)}
-    pairs = [found[i] for i in range(len(splits))]
+    parts: list[tuple[list[tuple[R, FitStatus]], Trace]] = []
+    for group in groups:
+        parts.append(fit_group([splits[i] for i in group], [seeds[i] for i in group]))
+        if any(status.interrupted for _, status in parts[-1][0]):
+            break
+    done = {i: pair for group, part in zip(groups, parts, strict=False) for i, pair in zip(group, part[0], strict=True)}
+    pairs = [done.get(i, (None, FitStatus("not_started"))) for i in range(len(splits))]
     return Fitted(
         replicates=tuple(replicate for replicate, _ in pairs),
         statuses=tuple(status for _, status in pairs),
@@ -144,6 +149,7 @@ class _Run:
     statuses: dict[int, FitStatus] = field(default_factory=dict, init=False)
     records: list[tuple[int, Tensor, dict[str, Tensor]]] = field(default_factory=list, init=False)
     interrupted: bool = field(default=False, init=False)
+    now: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         count = self.problem.count
@@ -172,6 +178,7 @@ class _Run:
 
     def step(self, step: int) -> None:
         """Score the present state, then move it."""
+        self.now = step
         self._compact()
         total, state = self.problem.objective(self.params, step)
         last = step == self.schedule.max_steps
@@ -223,7 +230,8 @@ class _Run:
         for replicate in self.live[rows].tolist():
             reached = bool(self.best_value[replicate].isfinite())
             detail = f"step {int(self.best_step[replicate])} of {step}" if reached else f"at step {step}"
-            self.statuses[replicate] = FitStatus(code if reached else "failed", detail)
+            unusable = "not_started" if code == "interrupted" else "failed"
+            self.statuses[replicate] = FitStatus(code if reached else unusable, detail)
             self.running[replicate] = False
 
     def _record(self, step: int, total: Tensor, value: Tensor, state: Any) -> None:
@@ -258,7 +266,7 @@ class _Run:
 
     def interrupt(self) -> None:
         self.interrupted = True
-        self._stop(self.running[self.live], "interrupted", int(self.best_step.max()))
+        self._stop(self.running[self.live], "interrupted", self.now)
 
     def outcome(self) -> Outcome:
         statuses = [self.statuses[replicate] for replicate in range(self.total_count)]

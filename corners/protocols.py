@@ -1,10 +1,24 @@
 """Named, versioned protocols: every choice of training and evaluation that is not a method's own."""
 
-from dataclasses import asdict, dataclass, replace
+import math
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from corners.errors import SpecError, UnknownNameError
 from corners.registry import unknown_name_message
+
+POSITIVE = (
+    "learning_rate",
+    "max_steps",
+    "patience",
+    "batch_size",
+    "precision_shape",
+    "precision_cap",
+    "noise_shape",
+    "noise_relative_scale",
+)
+"""Choices that are positive numbers, or None where None means "without"."""
+NOT_NEGATIVE = ("threshold", "backbone_penalty", "jitter", "evidence_tied")
 
 
 @dataclass(frozen=True)
@@ -48,17 +62,24 @@ class Protocol:
     def __post_init__(self) -> None:
         if self.dtype not in ("float64", "float32"):
             raise SpecError(f"dtype must be 'float64' or 'float32'; got {self.dtype!r}")
-        for field in ("learning_rate", "max_steps", "patience"):
-            if getattr(self, field) <= 0:
-                raise SpecError(f"{field} must be positive; got {getattr(self, field)}")
-        if not self.penalty_grid:
-            raise SpecError("penalty_grid must hold at least one penalty")
-        if self.batch_size is not None and self.batch_size < 1:
-            raise SpecError(f"batch_size must be at least 1 or None for full batch; got {self.batch_size}")
+        for field in POSITIVE:
+            value = getattr(self, field)
+            if value is not None and not 0.0 < value < math.inf:
+                raise SpecError(f"{field} must be positive and finite; got {value}")
+        for field in NOT_NEGATIVE:
+            if not 0.0 <= getattr(self, field) < math.inf:
+                raise SpecError(f"{field} must be at least 0 and finite; got {getattr(self, field)}")
+        require_penalty_grid(self.penalty_grid)
 
     def to_dict(self) -> dict[str, Any]:
         """Every choice by name, for provenance."""
         return asdict(self)
+
+
+def require_penalty_grid(grid: tuple[float, ...]) -> None:
+    """Refuse a grid of penalties that is empty or holds anything but finite numbers from 0."""
+    if not grid or not all(0.0 <= penalty < math.inf for penalty in grid):
+        raise SpecError(f"penalty_grid must hold at least one penalty, each at least 0 and finite; got {grid}")
 
 
 PROTOCOLS = {"default": Protocol("default")}
@@ -89,5 +110,9 @@ def with_options(protocol: Protocol, **options: Any) -> Protocol:
     """
     if not options:
         return protocol
+    known = [field.name for field in fields(protocol) if field.name != "name"]
+    for name in options:
+        if name not in known:
+            raise UnknownNameError(unknown_name_message("choice of a protocol", name, known))
     changed = ", ".join(f"{name}={value}" for name, value in options.items())
     return replace(protocol, name=f"{protocol.name} ({changed})", **options)

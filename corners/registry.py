@@ -43,7 +43,7 @@ class Registry:
 
         def enter(member: T) -> T:
             known = self._members.get(name)
-            if known is not None and getattr(known, "__qualname__", None) != getattr(member, "__qualname__", None):
+            if known is not None and _identity(known) != _identity(member):
                 raise SpecError(f"{self.kind} {name!r} is registered twice; choose another name for the second one")
             self._members[name] = member
             return member
@@ -65,6 +65,11 @@ class Registry:
         """Return the member called ``name``, importing its module; an unknown name lists the known ones."""
         if name not in self._members and name in self._modules():
             importlib.import_module(f"{self.package}.{name}")
+            if name not in self._members:
+                raise SpecError(
+                    f"{self.package}.{name} registers no {self.kind} called {name!r}; "
+                    "a member's file must register its own name"
+                )
         if name not in self._members:
             raise UnknownNameError(self.unknown_message(name))
         return self._members[name]
@@ -82,6 +87,11 @@ class Registry:
             for info in pkgutil.iter_modules([folder])
             if not info.name.startswith("_")
         }
+
+
+def _identity(member: Any) -> tuple[Any, Any]:
+    """What stays the same when a module is loaded again."""
+    return getattr(member, "__module__", None), getattr(member, "__qualname__", None)
 
 
 def unknown_name_message(kind: str, name: str, known: list[str]) -> str:

@@ -13,6 +13,8 @@ from corners.backbones import BACKBONES
 from corners.backbones._base import PREFIX, Backbone, Params
 from corners.errors import SpecError
 
+DROPOUTS = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout)
+
 
 @BACKBONES.register("module")
 @dataclass(frozen=True)
@@ -22,13 +24,15 @@ class Module(Backbone):
     Parameters
     ----------
     module : the network without its last linear layer. It is copied, never changed.
-    reset : start every seed from fresh weights by calling ``reset_parameters`` of each submodule that has it
-        (the default); ``False`` starts every seed from the module's present weights.
+    reset : start every seed from fresh weights by calling ``reset_parameters`` of each submodule that has it;
+        ``False`` starts every seed from the module's present weights. By default fresh where the module is trained,
+        present where it is not.
     trained : ``False`` keeps the module as it is and trains the last layer alone.
 
     Raises
     ------
-    SpecError : the module has buffers that change in training (batch normalisation), or its output is not ``(N, H)``.
+    SpecError : parts of the module are random or change their buffers while training (dropout, batch normalisation),
+        or its output is not ``(N, H)``.
 
     Example
     -------
@@ -38,15 +42,22 @@ class Module(Backbone):
     """
 
     module: nn.Module = field(default_factory=nn.Identity)
-    reset: bool = True
+    reset: bool | None = None
     trained: bool = True
     name: ClassVar[str] = "module"
 
     def __post_init__(self) -> None:
         if not isinstance(self.module, nn.Module):
             raise SpecError(f"module must be a torch.nn.Module; got {type(self.module).__name__}")
-        changing = [name for name, part in self.module.named_modules() if getattr(part, "track_running_stats", False)]
-        if changing and self.module.training:
+        parts = [(name, part) for name, part in self.module.named_modules() if part.training]
+        noisy = [name for name, part in parts if isinstance(part, DROPOUTS) and part.p > 0.0]
+        if noisy:
+            raise SpecError(
+                f"submodules {', '.join(noisy)} drop units at random, so that one seed would not give one result and "
+                "predictions would be noisy; call module.eval() first, or remove them"
+            )
+        changing = [name for name, part in parts if getattr(part, "track_running_stats", False)]
+        if changing:
             raise SpecError(
                 f"submodules {', '.join(changing)} update running statistics while training, which replicates cannot "
                 "share; "
@@ -102,7 +113,7 @@ class Module(Backbone):
 
     def _fresh(self, generator: torch.Generator) -> nn.Module:
         module = copy.deepcopy(self.module)
-        if not self.reset:
+        if not (self.trained if self.reset is None else self.reset):
             return module
         # ``reset_parameters`` draws from the global generator: fork it, so that the user's stream is left alone.
         with torch.random.fork_rng(devices=[]):
@@ -119,7 +130,7 @@ class Module(Backbone):
         try:
             with torch.no_grad():
                 output = self.features(params, probe)
-        except RuntimeError as error:
+        except Exception as error:  # a user's module can raise anything, and its words are the best there are
             raise SpecError(f"the module does not accept inputs with {columns} columns: {error}") from error
         if output.dim() != 3 or output.shape[1] != 2:
             raise SpecError(

@@ -11,7 +11,8 @@ from jaxtyping import Float
 
 from corners.backbones._base import Backbone
 from corners.data.standardiser import Standardiser
-from corners.method import METHODS, Fit, FitStatus, LastLayer, Method, Trace
+from corners.errors import SpecError
+from corners.method import METHODS, Fit, FitStatus, LastLayer, Method, Trace, require_one_seed_a_split
 from corners.optimise import Watcher
 from corners.predictive._base import Predictive
 from corners.predictive.gaussian import GaussianPredictive
@@ -34,13 +35,15 @@ class GaussianProcessFit(Fit):
     trace: Trace
     seconds: float
 
-    def predict(self, inputs: Float[Array, "N D"], *, replicate: int = 0) -> Predictive:
+    def predict(self, inputs: Float[Array, "..."], *, replicate: int = 0) -> Predictive:
         """Posterior mean and variance of a new target, noise included, in original units."""
+        if not self.statuses[replicate].usable:
+            raise SpecError(f"{self.method}, seed {self.seeds[replicate]}: {self.statuses[replicate].sentence}")
         scale = self.standardisers[replicate]
         mean, deviation = self.models[replicate].predict(scale.inputs(inputs), return_std=True)
         return GaussianPredictive(scale.target_mean + scale.target_scale * mean, (scale.target_scale * deviation) ** 2)
 
-    def features(self, inputs: Float[Array, "N D"], *, replicate: int = 0) -> Float[Array, "N H"] | None:
+    def features(self, inputs: Float[Array, "..."], *, replicate: int = 0) -> Float[Array, "N H"] | None:
         """None: the features are infinitely many."""
         return None
 
@@ -76,6 +79,12 @@ class GaussianProcess(Method):
     scale_targets: bool = True
     name: str = "gaussian_process"
 
+    def __post_init__(self) -> None:
+        if self.restarts < 0 or self.max_rows < 1:
+            raise SpecError(
+                f"restarts must be at least 0 and max_rows at least 1; got {self.restarts}, {self.max_rows}"
+            )
+
     @classmethod
     def example(cls) -> "GaussianProcess":
         """A small member for the law suite."""
@@ -95,6 +104,7 @@ class GaussianProcess(Method):
         progress: Watcher | None = None,
     ) -> GaussianProcessFit:
         """Fit one process a (split, seed) pair, one after another."""
+        require_one_seed_a_split(splits, seeds)
         started = time.perf_counter()
         models, standardisers, statuses = [], [], []
         for done, (split, seed) in enumerate(zip(splits, seeds, strict=True)):
@@ -128,7 +138,7 @@ class GaussianProcess(Method):
         if any("close to the specified" in str(each.message) for each in caught):
             remarks.append("a kernel hyperparameter is at its bound")
         unconverged = any("failed to converge" in str(each.message) for each in caught)
-        return model, FitStatus("step_limit" if unconverged else "converged", remarks=tuple(remarks))
+        return model, FitStatus("unconverged" if unconverged else "converged", remarks=tuple(remarks))
 
     def _rows(self, count: int, seed: int) -> Array:
         if count <= self.max_rows:

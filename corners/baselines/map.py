@@ -19,7 +19,7 @@ from corners.likelihoods.gaussian import Gaussian
 from corners.method import METHODS, Fit, FitStatus, LastLayer, Method, Trace
 from corners.optimise import Outcome, Schedule, Watcher, fit_in_groups, train
 from corners.predictive._base import Predictive
-from corners.protocols import Protocol
+from corners.protocols import Protocol, require_penalty_grid
 from corners.types import Array
 
 if TYPE_CHECKING:
@@ -100,20 +100,18 @@ class MapFit(Fit):
     likelihood: Gaussian
     seeds: tuple[int, ...]
     statuses: tuple[FitStatus, ...]
-    replicates: tuple[MapReplicate, ...]
+    replicates: tuple[MapReplicate | None, ...]
     trace: Trace
     seconds: float
     dtype: str = "float64"
 
-    def features(self, inputs: Float[Array, "N D"], *, replicate: int = 0) -> Float[Array, "N H"]:
+    def features(self, inputs: Float[Array, "..."], *, replicate: int = 0) -> Float[Array, "N H"]:
         """Features of inputs in original units."""
         return self._features(inputs, replicate).double().numpy()
 
-    def predict(self, inputs: Float[Array, "N D"], *, replicate: int = 0) -> Predictive:
+    def predict(self, inputs: Float[Array, "..."], *, replicate: int = 0) -> Predictive:
         """``N(wᵀψ, σ²)`` in original units."""
-        if not self.statuses[replicate].usable:
-            raise SpecError(f"{self.method}, seed {self.seeds[replicate]}: {self.statuses[replicate].sentence}")
-        chosen = self.replicates[replicate]
+        chosen = self._usable(replicate)
         mean = self._features(inputs, replicate) @ chosen.params[WEIGHTS]
         marginals = Marginals(mean, torch.zeros_like(mean))
         scale = chosen.standardiser
@@ -126,14 +124,22 @@ class MapFit(Fit):
     def learned(self, replicate: int) -> dict[str, float]:
         """``noise_scale`` (original units), the chosen ``penalty`` and ``steps``."""
         chosen = self.replicates[replicate]
+        if chosen is None:
+            return {}
         noise_scale = float(self.likelihood.noise_var(chosen.params).sqrt()) * chosen.standardiser.target_scale
         return {"noise_scale": noise_scale, "penalty": chosen.penalty, "steps": float(chosen.best_step)}
 
     def _features(self, inputs: Array, replicate: int) -> Tensor:
-        chosen = self.replicates[replicate]
+        chosen = self._usable(replicate)
         scaled = torch.tensor(chosen.standardiser.inputs(inputs), dtype=DTYPES[self.dtype])
         with torch.no_grad():
             return self.backbone.features(chosen.params, scaled)
+
+    def _usable(self, replicate: int) -> MapReplicate:
+        chosen, status = self.replicates[replicate], self.statuses[replicate]
+        if chosen is None or not status.usable:
+            raise SpecError(f"{self.method}, seed {self.seeds[replicate]}: {status.sentence}")
+        return chosen
 
 
 @METHODS.register("map")
@@ -155,6 +161,9 @@ class Map(Method):
     scale_targets: bool = True
     dtype: str = "float64"
     name: str = "map"
+
+    def __post_init__(self) -> None:
+        require_penalty_grid(self.penalty_grid)
 
     @classmethod
     def example(cls) -> "Map":
@@ -227,6 +236,8 @@ class Map(Method):
         for k, standardiser in enumerate(standardisers):
             row = min((block * count + k for block in range(grid)), key=lambda r: outcome.best_validation[r])
             penalty, status = self.penalty_grid[row // count], outcome.statuses[row]
+            if outcome.interrupted and status.usable:
+                status = FitStatus("interrupted", status.detail)  # the grid is not finished, whichever row leads
             params = {name: value[row] for name, value in outcome.params.items()}
             remark = self._edge_remark(penalty)
             found.append(

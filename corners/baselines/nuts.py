@@ -3,14 +3,14 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from jaxtyping import Float
 
 from corners.backbones._base import Backbone
 from corners.errors import CornersError, SpecError, TruthError
-from corners.method import METHODS, Fit, FitStatus, LastLayer, Method, Trace
+from corners.method import METHODS, Fit, FitStatus, LastLayer, Method, Trace, require_one_seed_a_split
 from corners.optimise import Watcher
 from corners.predictive._base import Predictive
 from corners.predictive.mixture import MixturePredictive
@@ -39,10 +39,10 @@ def sample_layer(
     from inference.errors import InferenceError
     from inference.truth import sample_last_layer
 
-    known = {"prior_precision": layer.prior_precision, "noise_scale": layer.noise_var**0.5}
-    if hierarchical:
-        known = {"hyperpriors": _hyperpriors(layer)}
     try:
+        known: dict[str, Any] = {"prior_precision": layer.prior_precision, "noise_scale": layer.noise_var**0.5}
+        if hierarchical:
+            known = {"hyperpriors": _hyperpriors(layer)}
         reference = sample_last_layer(
             layer.features,
             layer.targets,
@@ -82,7 +82,7 @@ class NutsFit(Fit):
     trace: Trace
     seconds: float
 
-    def predict(self, inputs: Float[Array, "N D"], *, replicate: int = 0) -> Predictive:
+    def predict(self, inputs: Float[Array, "..."], *, replicate: int = 0) -> Predictive:
         """Mixture of ``N(w_sᵀψ, σ²)`` over the draws, in original units."""
         if replicate not in self.references:
             raise SpecError(f"{self.method}, seed {self.seeds[replicate]}: {self.statuses[replicate].sentence}")
@@ -93,7 +93,7 @@ class NutsFit(Fit):
         noise_var = (layer.target_scale * scale[kept, None]) ** 2
         return MixturePredictive(means, np.broadcast_to(noise_var, means.shape).copy())
 
-    def features(self, inputs: Float[Array, "N D"], *, replicate: int = 0) -> Float[Array, "N H"] | None:
+    def features(self, inputs: Float[Array, "..."], *, replicate: int = 0) -> Float[Array, "N H"] | None:
         """The host's features."""
         return self.host.features(inputs, replicate=replicate)
 
@@ -103,7 +103,9 @@ class NutsFit(Fit):
 
     def learned(self, replicate: int) -> dict[str, float]:
         """The host's hyperparameters, at which the draws were made."""
-        layer = self.layers[replicate]
+        layer = self.layers.get(replicate)
+        if layer is None:
+            return {}
         return {"prior_precision": layer.prior_precision, "noise_scale": layer.noise_var**0.5 * layer.target_scale}
 
 
@@ -144,6 +146,7 @@ class Nuts(Method):
         """Sample one last layer a (split, seed) pair; a run that fails its gate is a failed replicate."""
         if host is None:
             raise SpecError(f"nuts samples the last layer of another fit: pass host=, the fit of {self.host!r}")
+        require_one_seed_a_split(splits, seeds)
         started = time.perf_counter()
         references, layers, statuses = {}, {}, []
         for k, (split, seed) in enumerate(zip(splits, seeds, strict=True)):

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from corners.data.dataset import Dataset
     from corners.data.split import Split
 
+FILES = (".csv", ".csv.gz")
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
 
@@ -65,14 +66,22 @@ def command(
       corners compare wine_red --test-data wine_white
     """
     from corners.comparison.comparison import check_writable
-    from corners.study import make_method
+    from corners.study import make_method, regression_splits
 
+    if options["target"] is not None and not any(name.endswith(FILES) for name in (*data, options["test_data"] or "")):
+        raise SpecError(
+            "--target names a column of a CSV file, and none was given; a registered table has its own target"
+        )
     names = comma_separated(options["methods"])
     for name in names or []:
         make_method(name)  # an unknown name is refused before anything is loaded or trained
     sources = [_source(name, options) for name in data]
+    seeds = range(options["first_seed"], options["first_seed"] + options["seeds"])
+    for source in sources:
+        regression_splits(source, seeds)  # every table is looked at before the first one is trained on
     if folder is not None:
         check_writable(folder)
+        _refuse_one_folder_for_two(data)
     limit_threads(threads)
     found: list[Comparison] = []
     for name, source in zip(data, sources, strict=True):
@@ -119,6 +128,14 @@ def run_one(
         )
 
 
+def _refuse_one_folder_for_two(data: tuple[str, ...]) -> None:
+    """Two tables of one name would write their reports over each other."""
+    stems = [Path(name).stem for name in data]
+    twice = sorted({stem for stem in stems if stems.count(stem) > 1})
+    if twice:
+        raise SpecError(f"two tables are called {twice[0]!r} and would share one report folder; run them apart")
+
+
 def _shown(argument: str) -> str:
     """A path by its last part, so that a report names no folder of anybody's machine."""
     return Path(argument).name if Path(argument).is_absolute() else argument
@@ -163,7 +180,7 @@ def _source(name: str, options: dict[str, Any]) -> "Dataset | Split | list[Split
 def _table(name: str, options: dict[str, Any]) -> "Dataset":
     from corners.data import Dataset, load
 
-    if not name.endswith((".csv", ".csv.gz")):
+    if not name.endswith(FILES):
         return load(name)
     if options["target"] is None:
         raise DataError(f"{name} is a file: name its target column with --target COLUMN")

@@ -67,6 +67,12 @@ class CovarianceFamily(ABC):
         """The family's ELBO optimum when the posterior precision is ``A = L Lᵀ`` (theory 3.4)."""
 
 
+def require_start(name: str, value: float) -> None:
+    """Refuse a start of a covariance parameter that is not positive and finite: its logarithm is what is trained."""
+    if not 0.0 < value < float("inf"):
+        raise SpecError(f"{name} must be positive and finite; got {value}")
+
+
 def require_jitter(jitter: float) -> None:
     """Refuse a negative or non-finite jitter."""
     if not 0.0 <= jitter < float("inf"):

@@ -33,7 +33,7 @@ class _RowSquares(torch.autograd.Function):
         return torch.linalg.vector_norm(rows, dim=-1).square()
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor], output: Tensor) -> None:
+    def setup_context(ctx: Any, inputs: tuple[Tensor], output: Tensor) -> None:  # noqa: ARG004
         ctx.save_for_backward(inputs[0])
 
     @staticmethod

@@ -8,7 +8,15 @@ from jaxtyping import Float
 from torch import Tensor
 
 from corners.covariances import COVARIANCES
-from corners.covariances._base import LOG_VAR_BOUNDS, Bounds, Covariance, CovarianceFamily, Params, require_jitter
+from corners.covariances._base import (
+    LOG_VAR_BOUNDS,
+    Bounds,
+    Covariance,
+    CovarianceFamily,
+    Params,
+    require_jitter,
+    require_start,
+)
 from corners.covariances._linalg import cholesky_or_nan, row_squares, triangular_inverse
 
 LOG_DIAGONAL, STRICT_LOWER = "covariance.log_diagonal", "covariance.strict_lower"
@@ -102,6 +110,9 @@ class Dense(CovarianceFamily):
 
     initial_scale: float = 0.1
     name: ClassVar[str] = "dense"
+
+    def __post_init__(self) -> None:
+        require_start("initial_scale", self.initial_scale)
 
     @classmethod
     def example(cls) -> "Dense":

@@ -8,7 +8,15 @@ from jaxtyping import Float
 from torch import Tensor
 
 from corners.covariances import COVARIANCES
-from corners.covariances._base import LOG_VAR_BOUNDS, Bounds, Covariance, CovarianceFamily, Params, require_jitter
+from corners.covariances._base import (
+    LOG_VAR_BOUNDS,
+    Bounds,
+    Covariance,
+    CovarianceFamily,
+    Params,
+    require_jitter,
+    require_start,
+)
 
 LOG_VAR = "covariance.log_var"
 
@@ -56,6 +64,9 @@ class Diagonal(CovarianceFamily):
 
     initial_var: float = 1e-2
     name: ClassVar[str] = "diagonal"
+
+    def __post_init__(self) -> None:
+        require_start("initial_var", self.initial_var)
 
     @classmethod
     def example(cls) -> "Diagonal":

@@ -8,7 +8,15 @@ from jaxtyping import Float
 from torch import Tensor
 
 from corners.covariances import COVARIANCES
-from corners.covariances._base import LOG_VAR_BOUNDS, Bounds, Covariance, CovarianceFamily, Params, require_jitter
+from corners.covariances._base import (
+    LOG_VAR_BOUNDS,
+    Bounds,
+    Covariance,
+    CovarianceFamily,
+    Params,
+    require_jitter,
+    require_start,
+)
 from corners.covariances._linalg import cholesky_or_nan, row_squares
 from corners.errors import ImpossibleCellError, SpecError
 
@@ -74,6 +82,7 @@ class LowRank(CovarianceFamily):
     def __post_init__(self) -> None:
         if self.rank < 1:
             raise SpecError(f"rank must be at least 1; got {self.rank}. Use covariance 'diagonal' for rank 0")
+        require_start("initial_var", self.initial_var)
 
     @classmethod
     def example(cls) -> "LowRank":

@@ -67,7 +67,9 @@ class Standardiser(FrozenArrays):
             )
         if not np.isfinite(wide).all():
             row, column = (int(each) for each in np.argwhere(~np.isfinite(wide))[0])
-            raise DataError(f"inputs hold NaN or infinity (first in row {row}, column {column}); drop or fill such entries")
+            raise DataError(
+                f"inputs hold NaN or infinity (first in row {row}, column {column}); drop or fill such entries"
+            )
         return (wide - self.input_mean) / self.input_scale
 
     def targets(self, targets: object) -> Float[Array, " N"]:

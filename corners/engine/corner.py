@@ -1,6 +1,7 @@
 """The product point of the design space: the one place where cavity, routing and the other axes meet."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -17,6 +18,7 @@ from corners.engine.objective import FreeEnergy
 from corners.errors import ImpossibleCellError, SpecError
 from corners.likelihoods._base import Likelihood
 from corners.likelihoods.gaussian import Gaussian
+from corners.registry import Registry
 from corners.routings import ROUTINGS
 from corners.routings._base import Routing
 
@@ -70,12 +72,12 @@ class Corner:
         prior_term: bool | None = None,
     ) -> None:
         fields = {
-            "cavity": CAVITIES.get(cavity)() if isinstance(cavity, str) else cavity,
-            "routing": ROUTINGS.get(routing)() if isinstance(routing, str) else routing,
-            "covariance": COVARIANCES.get(covariance)() if isinstance(covariance, str) else covariance,
-            "likelihood": likelihood or Gaussian(),
-            "prior": prior or Prior(),
-            "backbone": backbone or MLP(),
+            "cavity": _named("cavity", cavity, CAVITIES, Cavity),
+            "routing": _named("routing", routing, ROUTINGS, Routing),
+            "covariance": _named("covariance", covariance, COVARIANCES, CovarianceFamily),
+            "likelihood": _given("likelihood", Gaussian() if likelihood is None else likelihood, Likelihood),
+            "prior": _given("prior", Prior() if prior is None else prior, Prior),
+            "backbone": _given("backbone", MLP() if backbone is None else backbone, Backbone),
             "jitter": jitter,
             "backbone_penalty": backbone_penalty,
             "prior_term": prior_term,
@@ -147,6 +149,22 @@ class Corner:
         return torch.ones_like(targets[..., 0]) if noise_var is None else noise_var
 
 
+def _given(axis: str, value: Any, kind: type) -> Any:
+    """The specification itself, if it is one of its kind."""
+    if not isinstance(value, kind):
+        raise SpecError(f"{axis} must be a {kind.__name__} specification; got {value!r}")
+    return value
+
+
+def _named(axis: str, value: Any, registry: Registry, kind: type) -> Any:
+    """The specification, or the member of that registry name with its defaults."""
+    if isinstance(value, str):
+        return registry.get(value)()
+    if not isinstance(value, kind):
+        raise SpecError(f"{axis} must be a {kind.__name__} specification or a registry name; got {value!r}")
+    return value
+
+
 def _refuse_impossible(corner: Corner) -> None:
     cavity, routing, family = corner.cavity, corner.routing, corner.covariance
     if cavity.name == "sequential" and not routing.binds_covariance:
@@ -192,5 +210,7 @@ def _refuse_contradictions(corner: Corner) -> None:
             "mean_closed routing trains the ridge λ = α σ², so its prior precision can be neither fixed nor tied to "
             "the evidence; leave Prior(learned=True, evidence_tied=0)"
         )
+    if corner.prior.evidence_tied and corner.prior_term is False:
+        raise SpecError("evidence_tied ties a precision that plays no part with prior_term=False; choose one")
     if corner.prior.evidence_tied and not corner.likelihood.conjugate:
         raise SpecError("evidence-tied precision needs the evidence of a Gaussian likelihood; use a hyperprior instead")

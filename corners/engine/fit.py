@@ -42,33 +42,31 @@ class CornerFit(Fit):
     corner: Corner
     seeds: tuple[int, ...]
     statuses: tuple[FitStatus, ...]
-    replicates: tuple[Replicate, ...]
+    replicates: tuple[Replicate | None, ...]
     trace: Trace
     seconds: float
     dtype: str = "float64"
 
-    def features(self, inputs: Float[Array, "N D"], *, replicate: int = 0) -> Float[Array, "N H"]:
+    def features(self, inputs: Float[Array, "..."], *, replicate: int = 0) -> Float[Array, "N H"]:
         """Features of inputs in original units."""
         return _numpy(self._features(inputs, replicate))
 
-    def _features(self, inputs: Float[Array, "N D"], replicate: int) -> Float[Tensor, "N H"]:
-        chosen = self.replicates[replicate]
+    def _features(self, inputs: Float[Array, "..."], replicate: int) -> Float[Tensor, "N H"]:
+        chosen = self._usable(replicate)
         scaled = torch.tensor(chosen.standardiser.inputs(inputs), dtype=DTYPES[self.dtype])
         with torch.no_grad():
             return self.corner.backbone.features(chosen.params, scaled)
 
-    def predict(self, inputs: Float[Array, "N D"], *, replicate: int = 0) -> Predictive:
+    def predict(self, inputs: Float[Array, "..."], *, replicate: int = 0) -> Predictive:
         """Predictive of one replicate at inputs in original units."""
-        self._require_usable(replicate)
-        chosen = self.replicates[replicate]
+        chosen = self._usable(replicate)
         marginals = chosen.belief.marginals(self._features(inputs, replicate))
         scale = chosen.standardiser
         return self.corner.likelihood.predictive(chosen.params, marginals, scale.target_mean, scale.target_scale)
 
     def last_layer(self, replicate: int, split: "Split") -> LastLayer | None:
         """The replicate's last layer on its split; None where the likelihood is not Gaussian."""
-        self._require_usable(replicate)
-        chosen, corner = self.replicates[replicate], self.corner
+        chosen, corner = self._usable(replicate), self.corner
         noise_var = corner.likelihood.noise_var(chosen.params)
         if noise_var is None:
             return None
@@ -97,16 +95,19 @@ class CornerFit(Fit):
     def learned(self, replicate: int) -> dict[str, float]:
         """``prior_precision``, ``noise_scale`` (original units) and ``steps`` to the best state."""
         chosen = self.replicates[replicate]
+        if chosen is None:
+            return {}
         values = {"prior_precision": chosen.prior_precision, "steps": float(chosen.best_step)}
         noise_var = self.corner.likelihood.noise_var(chosen.params)
         if noise_var is not None:
             values["noise_scale"] = float(noise_var.sqrt()) * chosen.standardiser.target_scale
         return values
 
-    def _require_usable(self, replicate: int) -> None:
-        status = self.statuses[replicate]
-        if not status.usable:
+    def _usable(self, replicate: int) -> Replicate:
+        chosen, status = self.replicates[replicate], self.statuses[replicate]
+        if chosen is None or not status.usable:
             raise SpecError(f"{self.method}, seed {self.seeds[replicate]}: {status.sentence}")
+        return chosen
 
 
 def _numpy(tensor: Tensor) -> Array:

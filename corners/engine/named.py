@@ -15,7 +15,7 @@ from corners.registry import unknown_name_message
 def named_cell(name: str, protocol: Protocol, backbone: Backbone) -> CornerMethod:
     """The cell called ``name`` with the schedule, hyperpriors and floors of the protocol.
 
-    The exact corners take no hyperprior and no jitter: they minimise the negative evidence or leave-one-out score itself.
+    The exact corners take no hyperprior and no jitter: their objective is the score itself.
     Every cell with a prior overlap takes the protocol's hyperpriors: without them its objective is unbounded below
     (theory 7.1).
 

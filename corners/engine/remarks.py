@@ -8,10 +8,11 @@ from corners.beliefs import GaussianBelief
 from corners.covariances._base import Params
 from corners.data.batch import PartBatch
 from corners.engine.corner import Corner
+from corners.likelihoods.gaussian import LOG_NOISE_VAR
 from corners.method import FitStatus
 
 SLACK = 1e-6
-NOISE_COLLAPSE, VARIANCE_STARVED, RUNAWAY = 0.05, 0.99, 100.0
+NOISE_COLLAPSE, NOISE_EVERYWHERE, VARIANCE_STARVED, RUNAWAY = 0.05, 0.95, 0.99, 100.0
 
 
 def parameters_at_bound(corner: Corner, params: Params) -> tuple[str, ...]:
@@ -40,6 +41,17 @@ def data_remarks(corner: Corner, train: PartBatch, constant_target: bool) -> tup
     return tuple(said)
 
 
+def fixed_remarks(corner: Corner, params: Params, target_scale: float) -> tuple[str, ...]:
+    """Which hyperparameters were not estimated, and at what they were held (noise in original units)."""
+    said = []
+    noise_var = corner.likelihood.noise_var(params)
+    if noise_var is not None and LOG_NOISE_VAR in corner.frozen:
+        said.append(f"noise scale fixed at {float(noise_var.sqrt()) * target_scale:.4g}")
+    if not corner.prior.learned:
+        said.append(f"prior precision fixed at {corner.prior.precision:g}")
+    return tuple(said)
+
+
 def start_remark(best_step: int, status: FitStatus) -> tuple[str, ...]:
     """Says so where early stopping went back to the very start."""
     if best_step == 0 and status.code != "exact":
@@ -59,11 +71,14 @@ def remarks(
     said = [f"at bound: {', '.join(at_bound)}"] if at_bound else []
     noise_var = corner.likelihood.noise_var(params)
     if noise_var is not None:
-        share = float((noise_var / (noise_var + belief.covariance.quadratic(features))).mean())
+        shares = noise_var / (noise_var + belief.covariance.quadratic(features))
+        share, smallest = float(shares.mean()), float(shares.min())
         if share < NOISE_COLLAPSE:
             said.append(f"noise collapsed: it is {share:.1%} of the predictive variance")
         elif share > VARIANCE_STARVED and not corner.routing.binds_covariance and corner.covariance.name != "none":
             said.append(f"covariance starved: noise is {share:.1%} of the predictive variance")
+        elif smallest > NOISE_EVERYWHERE and corner.covariance.name != "none":
+            said.append("noise is over 95% of the predictive variance everywhere: the belief adds next to nothing")
     if corner.prior.learned:
         spread = belief.mean.square().sum() + belief.covariance.matrix().diagonal(dim1=-2, dim2=-1).sum()
         ratio = float(prior_precision * spread / belief.mean.shape[-1])

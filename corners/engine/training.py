@@ -14,7 +14,7 @@ from corners.data.batch import PartBatch, SplitBatch, stack_splits
 from corners.engine.corner import Corner
 from corners.engine.evidence_tied import mackay_log_precision
 from corners.engine.fit import CornerFit, Replicate
-from corners.engine.remarks import data_remarks, parameters_at_bound, remarks, start_remark
+from corners.engine.remarks import data_remarks, fixed_remarks, parameters_at_bound, remarks, start_remark
 from corners.errors import SpecError
 from corners.method import Fit, FitStatus, Method, Trace
 from corners.optimise import Outcome, Schedule, Watcher, fit_in_groups, train
@@ -22,6 +22,10 @@ from corners.optimise import Outcome, Schedule, Watcher, fit_in_groups, train
 if TYPE_CHECKING:
     from corners.data.split import Split
     from corners.data.standardiser import Standardiser
+
+
+TIED_AT_START = 20
+"""Calls of the tied update before training: with all else fixed nothing later would move the precision."""
 
 
 class CornerProblem:
@@ -78,15 +82,22 @@ class CornerProblem:
         """Clamp to bounds (outside the graph: a clamp inside it zeroes the gradient) and tie the precision."""
         every = self.corner.prior.evidence_tied
         if every and step % every == 0:
-            features = self.corner.backbone.features(params, self.data.train.inputs)
-            noise_var = self.corner.likelihood.noise_var(params)
-            assert noise_var is not None  # Corner refuses evidence_tied without Gaussian noise
-            tied = mackay_log_precision(features, self.data.train.targets, params[Prior.parameter], noise_var)
-            params[Prior.parameter].copy_(tied)
+            self.tie_precision(params)
         for name, (low, high) in self.corner.bounds().items():
             params[name].clamp_(low, high)
         for name, bound in self.corner.likelihood.ceiling(params).items():
             params[name].copy_(torch.minimum(params[name], bound))
+
+    def tie_precision(self, params: Params, calls: int = 1) -> None:
+        """Move the prior precision to (or, in one call, towards) its evidence fixed point, where it is tied."""
+        noise_var = self.corner.likelihood.noise_var(params)
+        if not self.corner.prior.evidence_tied or noise_var is None:
+            return
+        with torch.no_grad():
+            features = self.corner.backbone.features(params, self.data.train.inputs)
+            for _ in range(calls):
+                tied = mackay_log_precision(features, self.data.train.targets, params[Prior.parameter], noise_var)
+                params[Prior.parameter].copy_(tied)
 
     def select(self, index: Tensor) -> "CornerProblem":
         """The replicates ``index`` alone, each with its own stream of mini-batches."""
@@ -129,6 +140,8 @@ class CornerMethod(Method):
     dtype: str = "float64"
 
     def __post_init__(self) -> None:
+        if self.batch_size is not None and self.batch_size < 1:
+            raise SpecError(f"batch_size must be at least 1 or None for full batch; got {self.batch_size}")
         if self.batch_size is not None and self.corner.routing.binds_mean:
             raise SpecError(
                 f"mini-batches are for the shared cavity with free routing; {self.name} binds its belief to all rows, "
@@ -163,6 +176,7 @@ class CornerMethod(Method):
         generators = [torch.Generator().manual_seed(seed) for seed in seeds]
         params = self.corner.init(data.train.inputs, data.train.targets, generators)
         problem = CornerProblem(self.corner, data, generators, self.batch_size)
+        problem.tie_precision(params, calls=TIED_AT_START)
         schedule = self._schedule(problem)
         outcome = train(problem, params, self.corner.frozen, schedule, progress)
         return self._replicates(outcome, data, standardisers), outcome.trace
@@ -189,6 +203,7 @@ class CornerMethod(Method):
             at_bound = parameters_at_bound(self.corner, params)
             said = (
                 *data_remarks(self.corner, data.train.select(torch.tensor([k])), standardiser.constant_target),
+                *fixed_remarks(self.corner, params, standardiser.target_scale),
                 *start_remark(outcome.best_steps[k], status),
                 *remarks(self.corner, params, belief, routed.prior_precision[k], features[k], at_bound),
             )

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from corners.beliefs import GaussianBelief, Prior, RoutedBelief
 from corners.covariances._base import Bounds, CovarianceFamily, Params
+from corners.errors import SpecError
 from corners.routings import ROUTINGS
 from corners.routings._base import Routing
 
@@ -30,6 +31,10 @@ class Free(Routing):
     name: ClassVar[str] = "free"
     binds_mean: ClassVar[bool] = False
     binds_covariance: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.initial_mean_var < float("inf"):
+            raise SpecError(f"initial_mean_var must be at least 0 and finite; got {self.initial_mean_var}")
 
     @classmethod
     def example(cls) -> "Free":

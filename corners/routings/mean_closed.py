@@ -7,12 +7,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from corners.beliefs import LOG_PRECISION_BOUNDS, GaussianBelief, Prior, RoutedBelief
+from corners.beliefs import GaussianBelief, Prior, RoutedBelief
 from corners.covariances._base import Bounds, CovarianceFamily, Params
 from corners.routings import ROUTINGS
 from corners.routings._base import Routing, conjugate_mean
 
 LOG_RIDGE = "log_ridge"
+LOG_TARGET_SCALES = 30.0
+"""Natural logarithm of the target variances that unscaled targets may have, either way: 1e-13 to 1e13."""
 
 
 @ROUTINGS.register("mean_closed")
@@ -47,9 +49,9 @@ class MeanClosed(Routing):
         return {LOG_RIDGE: (prior.precision * noise_var).log()} | family.init(size, generators, noise_var.dtype)
 
     def bounds(self, prior: Prior, family: CovarianceFamily) -> Bounds:
-        """``λ`` within the sum of the bounds of ``log α`` and the floor of ``log σ²`` (theory 5.7)."""
-        low, high = LOG_PRECISION_BOUNDS
-        return {LOG_RIDGE: (low - 14.0, high)} | family.bounds()
+        """Wide: ``λ = α σ²`` spans the bounds of ``log α`` (theory 5.7) and any scale of the targets."""
+        low, high = prior.bounds()[Prior.parameter]
+        return {LOG_RIDGE: (low - LOG_TARGET_SCALES, high + LOG_TARGET_SCALES)} | family.bounds()
 
     def prior_precision(self, params: Params, noise_var: Float[Tensor, "*B"]) -> Float[Tensor, "*B"]:
         """``α = λ/σ²``."""

@@ -82,7 +82,11 @@ def structure_of(problem: LastLayerProblem, form: Form) -> Structure:
 def twin(structure: Structure) -> Twin:
     """The compiled twin of a structure, built on first use and kept."""
     model, shared = _build(structure)
-    return Twin(structure, model, shared, CompiledDensity(model))
+    compiled = Twin(structure, model, shared, CompiledDensity(model))
+    weights = 0 if structure.form == "collapsed" else 1  # of the placeholder data; Numba compiles at the first call
+    with stacks.expected_notices():
+        compiled.density(np.zeros(compiled.density.scalars + weights))
+    return compiled
 
 
 def last_layer_model(

@@ -134,13 +134,13 @@ class _Run:
 
     def result(self) -> ReferencePosterior:
         structure = structure_of(self.problem, self.form)
+        with self._timed("importing"):
+            stacks.pymc()
         with self._timed("compile"):
             model = twin(structure)
         # The graph holds one problem's data at a time; threads that share it take turns.
         with model.lock, stacks.one_blas_thread():
             model.set_data(self.problem)
-            with self._timed("compile"):
-                model.density(self._guess(model))
             geometry = self._geometry(model)
             with self._timed("sampling"):
                 chains = self._sample(model, geometry)

@@ -18,8 +18,8 @@ class Provenance:
     """Where the draws come from: enough to make them again, and to see that they belong to the data at hand.
 
     ``settings`` holds chains, draws, tune, target_accept, form and the geometry; ``hyperparameters`` a number or a
-    density each; ``versions`` python and every library; ``seconds`` the wall time of compiling, whitening, sampling and
-    judging.
+    density each; ``versions`` python and every library; ``seconds`` the wall time of importing PyMC, compiling,
+    whitening, sampling and judging.
     """
 
     model: str
