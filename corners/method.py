@@ -22,7 +22,7 @@ STATUS_SENTENCES: Mapping[str, str] = {
     "stopped_early": "stopped early: validation NLL no longer improved; the best state was restored",
     "step_limit": "step limit reached before early stopping; raise the number of steps",
     "not_finite": "stopped: the objective became NaN or infinite; the best finite state was restored",
-    "unconverged": "the optimiser stopped before it converged; treat with care",
+    "unfinished": "the optimiser did not converge; treat with care",
     "failed": "failed before a finite state was reached; nothing can be predicted",
     "interrupted": "interrupted; the best state so far is kept",
     "not_started": "interrupted before the first score; nothing can be predicted",

@@ -113,6 +113,6 @@ def with_options(protocol: Protocol, **options: Any) -> Protocol:
     known = [field.name for field in fields(protocol) if field.name != "name"]
     for name in options:
         if name not in known:
-            raise UnknownNameError(unknown_name_message("choice of a protocol", name, known))
+            raise SpecError(unknown_name_message("choice of a protocol", name, known))
     changed = ", ".join(f"{name}={value}" for name, value in options.items())
     return replace(protocol, name=f"{protocol.name} ({changed})", **options)

@@ -66,7 +66,7 @@ class Registry:
         if name not in self._members and name in self._modules():
             importlib.import_module(f"{self.package}.{name}")
             if name not in self._members:
-                raise SpecError(
+                raise UnknownNameError(
                     f"{self.package}.{name} registers no {self.kind} called {name!r}; "
                     "a member's file must register its own name"
                 )

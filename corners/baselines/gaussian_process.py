@@ -138,7 +138,7 @@ class GaussianProcess(Method):
         if any("close to the specified" in str(each.message) for each in caught):
             remarks.append("a kernel hyperparameter is at its bound")
         unconverged = any("failed to converge" in str(each.message) for each in caught)
-        return model, FitStatus("unconverged" if unconverged else "converged", remarks=tuple(remarks))
+        return model, FitStatus("unfinished" if unconverged else "converged", remarks=tuple(remarks))
 
     def _rows(self, count: int, seed: int) -> Array:
         if count <= self.max_rows:

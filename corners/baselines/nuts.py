@@ -105,7 +105,7 @@ class NutsFit(Fit):
         """The host's hyperparameters, at which the draws were made."""
         layer = self.layers.get(replicate)
         if layer is None:
-            return {}
+            raise SpecError(f"{self.method}, seed {self.seeds[replicate]}: {self.statuses[replicate].sentence}")
         return {"prior_precision": layer.prior_precision, "noise_scale": layer.noise_var**0.5 * layer.target_scale}
 
 

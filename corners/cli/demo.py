@@ -9,7 +9,7 @@ from corners.cli.compare import INTERRUPTED, run_one
 from corners.cli.options import json_option, limit_threads, print_json, running_options
 
 DATA = "diabetes"
-TRUTH_DRAWS = 500
+TRUTH_DRAWS = 700
 """Draws a chain: whitened chains pass the gate with room to spare, and the demo stays near a minute."""
 
 

@@ -5,25 +5,20 @@ from dataclasses import dataclass
 
 from corners.comparison.grid import Grid
 
-INLINE_SVG_LIMIT = 120_000  # bytes; a larger drawing goes into the page as PNG
-
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure in both formats, with what it shows (caption) and what one sees (alternative text)."""
+    """A figure as PNG, with what it shows (caption) and what one sees (alternative text)."""
 
     name: str
     caption: str
     alternative: str
-    svg: bytes
     png: bytes
 
     @property
     def data_uri(self) -> str:
-        """For an image element: sharp SVG, unless the drawing is so large that PNG is better."""
-        small = len(self.svg) <= INLINE_SVG_LIMIT
-        kind, content = ("svg+xml", self.svg) if small else ("png", self.png)
-        return f"data:image/{kind};base64,{base64.b64encode(content).decode('ascii')}"
+        """For an image element, so that the page needs no other file."""
+        return f"data:image/png;base64,{base64.b64encode(self.png).decode('ascii')}"
 
 
 @dataclass(frozen=True)

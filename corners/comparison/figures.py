@@ -31,20 +31,15 @@ CLIP_FACTOR = 6.0
 PEAK_FACTOR = 2.5
 
 
-def render(figure: "Figure", kind: str) -> bytes:
-    """The figure as ``"svg"`` or ``"png"``, without a date, so that equal figures are equal bytes."""
-    from matplotlib import rc_context
+def render(figure: "Figure") -> bytes:
+    """The figure as PNG, without a date, so that equal figures are equal bytes.
 
-    if figure.get_layout_engine() is not None:
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")  # laid out once: the second format takes the same positions
+    One format, at a resolution that stays sharp in print: drawing a second one would double the cost of a report.
+    """
     buffer = io.BytesIO()
-    if kind == "png":
-        figure.savefig(buffer, format="png", dpi=DOTS_PER_INCH)
-        return _with_palette(buffer)
-    with rc_context({"svg.hashsalt": "corners"}):
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
-    return buffer.getvalue()
+    figure.savefig(buffer, format="png", dpi=DOTS_PER_INCH)
+    figure.set_layout_engine("none")  # the layout moves a little each time it is made: drawn again, it must not
+    return _with_palette(buffer)
 
 
 def _with_palette(png: io.BytesIO) -> bytes:

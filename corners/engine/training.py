@@ -97,7 +97,7 @@ class CornerProblem:
             features = self.corner.backbone.features(params, self.data.train.inputs)
             for _ in range(calls):
                 tied = mackay_log_precision(features, self.data.train.targets, params[Prior.parameter], noise_var)
-                params[Prior.parameter].copy_(tied)
+                params[Prior.parameter].copy_(tied.clamp(*self.corner.prior.bounds()[Prior.parameter]))
 
     def select(self, index: Tensor) -> "CornerProblem":
         """The replicates ``index`` alone, each with its own stream of mini-batches."""

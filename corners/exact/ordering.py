@@ -44,7 +44,7 @@ class Gap:
 class Ordering:
     """The three objectives at one belief, their gaps, and the overall verdict.
 
-    ``plates_map_le_bethe`` is the share of plates with ``ℓₙ(v) ≥ ℓₙ(0)``.
+    ``plates_map_le_bethe`` is the share of plates with ``ℓₙ(v) ≥ ℓₙ(0)``, up to the tolerance of the verdicts.
     """
 
     map: Objective
@@ -103,6 +103,7 @@ def ordering_of(map_: Objective, bethe: Objective, elbo: Objective) -> Ordering:
     if len(lengths) != 1:
         raise DataError(f"the three objectives must score the same plates; got {sorted(lengths)} plates")
     lower, upper = _gap(map_, bethe), _gap(bethe, elbo)
+    slack = TOLERANCE * (1.0 + np.abs(map_.data_terms))
     return Ordering(
         map=map_,
         bethe=bethe,
@@ -110,7 +111,7 @@ def ordering_of(map_: Objective, bethe: Objective, elbo: Objective) -> Ordering:
         map_bethe=lower,
         bethe_elbo=upper,
         verdict=_overall(map_, bethe, elbo),
-        plates_map_le_bethe=float(np.mean(bethe.data_terms >= map_.data_terms)),
+        plates_map_le_bethe=float(np.mean(bethe.data_terms >= map_.data_terms - slack)),
     )
 
 

@@ -1,7 +1,7 @@
 """Speed of the engines, as ratios within one run; ``python -m tests.benchmarks.bench_engine``.
 
 Prints the time of twenty seeds in one tensor program against twenty runs one after another, of one training step of the
-sequential corner against gpytorch's exact marginal likelihood with its gradient, and how a step grows with the replicates.
+sequential corner against gpytorch's exact marginal likelihood with its gradient.
 """
 
 import time
@@ -53,7 +53,10 @@ def batch_of_seeds() -> None:
     method = make_method("scroll_dense")
     together = best_of(lambda: method.fit(cut, list(seeds)), 1)
     alone = best_of(lambda: [method.fit([each], [seed]) for each, seed in zip(cut, seeds, strict=True)], 1)
-    print(f"scroll_dense on {name}, 20 seeds: together {together:.2f} s, alone {alone:.2f} s, ratio {together / alone:.2f}")
+    print(
+        f"scroll_dense on {name}, 20 seeds: together {together:.2f} s, alone {alone:.2f} s, "
+        f"ratio {together / alone:.2f}"
+    )
 
 
 class _LinearProcess(gpytorch.models.ExactGP):
@@ -91,8 +94,10 @@ def training_step() -> None:
         (-marginal(model(features), targets)).backward()
 
     first, second = best_of(ours), best_of(theirs)
-    print(f"value and gradient, N={ROWS}, H={FEATURES}: ours {first * 1e3:.2f} ms, gpytorch {second * 1e3:.2f} ms, "
-          f"ratio {first / second:.3f}")
+    print(
+        f"value and gradient, N={ROWS}, H={FEATURES}: ours {first * 1e3:.2f} ms, gpytorch {second * 1e3:.2f} ms, "
+        f"ratio {first / second:.3f}"
+    )
 
 
 if __name__ == "__main__":

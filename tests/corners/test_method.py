@@ -11,7 +11,7 @@ def test_every_code_is_a_sentence(code):
     sentence = FitStatus(code, "step 3 of 9", ("noise collapsed: 1 %",)).sentence
     assert sentence == f"{STATUS_SENTENCES[code]} (step 3 of 9); noise collapsed: 1 %"
     assert FitStatus(code).sentence == STATUS_SENTENCES[code]
-    assert FitStatus(code).usable == (code != "failed")
+    assert FitStatus(code).usable == (code not in ("failed", "not_started"))
 
 
 def test_only_convergence_is_called_so():

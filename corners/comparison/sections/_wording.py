@@ -66,5 +66,5 @@ def ranged(values: Sequence[float]) -> str:
 
 
 def picture(name: str, caption: str, alternative: str, figure: Any) -> Picture:
-    """Render a figure in both formats."""
-    return Picture(name, caption, alternative, figures.render(figure, "svg"), figures.render(figure, "png"))
+    """Render a figure."""
+    return Picture(name, caption, alternative, figures.render(figure))
