@@ -1,11 +1,12 @@
 """Sequential cavity: each data point is scored by the belief that has seen its predecessors (theory 3.2)."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from corners.beliefs import Marginals, RoutedBelief
 from corners.cavities import CAVITIES
@@ -60,9 +61,43 @@ class Sequential(Cavity):
     ) -> Float[Tensor, "*B"]:
         """``-log Z`` in the primal form of theory 3.1: one Cholesky of ``A``, which the binding already has."""
         sites = require_sites(self.name, routed)
+        bound = (targets, routed.belief.mean.detach(), sites.precision_factor.detach())
+        value: Tensor = _NegativeLogEvidence.apply(  # pyright: ignore[reportAssignmentType]
+            features, routed.prior_precision, sites.noise_var, *bound
+        )
+        return value
+
+
+class _NegativeLogEvidence(torch.autograd.Function):
+    """``-log Z`` with its stated gradients (theory 3.1), for half the cost of differentiating the Cholesky factor.
+
+    ``μ*`` is the minimiser of the fit and ``Σ*`` the inverse of ``A``, so the derivatives need no derivative of either:
+    ``∂Ψ = (ΨΣ* - r*μ*ᵀ)/σ²``, ``∂α = ½ (tr Σ* + ‖μ*‖² - H/α)``, ``∂σ² = ½ (N - γ - ‖r*‖²/σ²)/σ²``.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, features: Tensor, precision: Tensor, noise_var: Tensor, targets: Tensor, mean: Tensor, lower: Tensor
+    ) -> Tensor:
         rows, size = features.shape[-2:]
-        mean, noise_var, precision = routed.belief.mean, sites.noise_var, routed.prior_precision
         residual = targets - (features @ mean[..., None])[..., 0]
+        ctx.save_for_backward(features, precision, noise_var, residual, mean, lower)
         fit = residual.square().sum(-1) / noise_var + precision * mean.square().sum(-1)
-        log_det = sites.precision_factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+        log_det = lower.diagonal(dim1=-2, dim2=-1).log().sum(-1)
         return 0.5 * (rows * (LOG_2PI + noise_var.log()) - size * precision.log() + fit) + log_det
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:
+        features, precision, noise_var, residual, mean, lower = ctx.saved_tensors
+        (slope,) = grad_outputs
+        rows, size = features.shape[-2:]
+        covariance = torch.cholesky_inverse(lower)
+        trace = covariance.diagonal(dim1=-2, dim2=-1).sum(-1)
+        weight = (slope / noise_var)[..., None, None]
+        by_features = weight * (features @ covariance - residual[..., None] * mean[..., None, :])
+        by_precision = 0.5 * slope * (trace + mean.square().sum(-1) - size / precision)
+        effective = size - precision * trace
+        misfit = residual.square().sum(-1) / noise_var
+        by_noise_var = 0.5 * slope * (rows - effective - misfit) / noise_var
+        return by_features, by_precision, by_noise_var, None, None, None

@@ -65,6 +65,36 @@ def command(
       corners compare my.csv --target price --methods sequential,scroll_dense,map
       corners compare wine_red --test-data wine_white
     """
+    names = comma_separated(options["methods"])
+    sources = _checked_sources(data, names, options, folder)
+    limit_threads(threads)
+    records: list[dict[str, Any]] = []
+    interrupted = False
+    for name, source in zip(data, sources, strict=True):
+        if not as_json and not quiet:
+            click.echo(f"{name}", err=True)
+        comparison = run_one(source, names, options, quiet=quiet)
+        if not as_json:
+            click.echo(str(comparison.table()))
+        if folder is not None:
+            where = comparison.report(folder if len(data) == 1 else folder / Path(name).stem)
+            click.echo(f"report: {where}", err=as_json)
+        if as_json:
+            records += comparison.records()
+        interrupted = bool(comparison.provenance.settings["interrupted"])
+        del comparison  # its draws are large, and the next table makes its own
+        if interrupted:
+            break
+    if as_json:
+        print_json(records)
+    if interrupted:
+        sys.exit(INTERRUPTED)
+
+
+def _checked_sources(
+    data: tuple[str, ...], names: list[str] | None, options: dict[str, Any], folder: Path | None
+) -> "list[Dataset | Split | list[Split]]":
+    """Every table, after all that can be refused has been looked at: nothing is trained for a run that cannot end."""
     from corners.comparison.comparison import check_writable
     from corners.study import make_method, regression_splits
 
@@ -72,7 +102,6 @@ def command(
         raise SpecError(
             "--target names a column of a CSV file, and none was given; a registered table has its own target"
         )
-    names = comma_separated(options["methods"])
     for name in names or []:
         make_method(name)  # an unknown name is refused before anything is loaded or trained
     sources = [_source(name, options) for name in data]
@@ -82,23 +111,7 @@ def command(
     if folder is not None:
         check_writable(folder)
         _refuse_one_folder_for_two(data)
-    limit_threads(threads)
-    found: list[Comparison] = []
-    for name, source in zip(data, sources, strict=True):
-        if not as_json and not quiet:
-            click.echo(f"{name}", err=True)
-        found.append(run_one(source, names, options, quiet=quiet))
-        if not as_json:
-            click.echo(str(found[-1].table()))
-        if folder is not None:
-            where = found[-1].report(folder if len(data) == 1 else folder / Path(name).stem)
-            click.echo(f"report: {where}", err=as_json)
-        if found[-1].provenance.settings["interrupted"]:
-            break
-    if as_json:
-        print_json([record for comparison in found for record in comparison.records()])
-    if found[-1].provenance.settings["interrupted"]:
-        sys.exit(INTERRUPTED)
+    return sources
 
 
 def run_one(
