@@ -94,8 +94,9 @@ class _NegativeLogEvidence(torch.autograd.Function):
         rows, size = features.shape[-2:]
         covariance = torch.cholesky_inverse(lower)
         trace = covariance.diagonal(dim1=-2, dim2=-1).sum(-1)
-        weight = (slope / noise_var)[..., None, None]
-        by_features = weight * (features @ covariance - residual[..., None] * mean[..., None, :])
+        weight = (slope / noise_var)[..., None]
+        by_features = features @ (weight[..., None] * covariance)
+        by_features.addcmul_(residual[..., None], (-weight * mean)[..., None, :])  # in place: N H is what costs
         by_precision = 0.5 * slope * (trace + mean.square().sum(-1) - size / precision)
         effective = size - precision * trace
         misfit = residual.square().sum(-1) / noise_var
