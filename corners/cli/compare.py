@@ -32,9 +32,17 @@ INTERRUPTED = 130
     show_default=True,
     help="Units of the hidden layers, such as 50 or 50,50; 0 for a linear model.",
 )
-@click.option("--batch-size", type=click.IntRange(1), help="Rows of a mini-batch, for the scroll_* cells.")
+@click.option(
+    "--batch-size",
+    type=click.IntRange(1),
+    help="Rows of a mini-batch, for the scroll_* cells; the others see all rows.",
+)
 @click.option("--max-steps", type=click.IntRange(1), help="Steps of training at most.")
-@click.option("--evidence-tied", is_flag=True, help="Set the prior precision by MacKay's update every 10 steps.")
+@click.option(
+    "--evidence-tied",
+    is_flag=True,
+    help="Set the prior precision of the shared cells by MacKay's update every 10 steps.",
+)
 @click.option("--fold-column", help="Column of a CSV that says train, validation or test for each row.")
 @click.option("--group-column", help="Column of a CSV whose equal values stay in one part.")
 @click.option("--time-ordered", is_flag=True, help="Cut the rows in their order instead of at random.")

@@ -60,7 +60,8 @@ def checked_table(
 def column_names(inputs: object, names: Sequence[str] | None, count: int) -> tuple[str, ...]:
     """The names given, else those of the data frame, else x0, x1, ...; one for each column and no name twice."""
     if names is None:
-        names = [str(c) for c in inputs.columns] if _is_frame(inputs) else [f"x{k}" for k in range(count)]  # type: ignore[attr-defined]
+        columns = getattr(inputs, "columns", None) if _is_frame(inputs) else None
+        names = [f"x{k}" for k in range(count)] if columns is None else [str(column) for column in columns]
     found = tuple(str(name) for name in names)
     if len(found) != count:
         raise DataError(
@@ -88,7 +89,7 @@ def _series_name(values: object) -> str | None:
 
 def _shape(values: object, what: str) -> tuple[int, ...]:
     if _is_frame(values):
-        return tuple(values.shape)  # type: ignore[attr-defined]
+        return tuple(getattr(values, "shape"))  # noqa: B009  (typed as object: pandas is not imported here)
     return _raw(values, what).shape
 
 

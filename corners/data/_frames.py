@@ -168,9 +168,9 @@ def _refuse_mixture(series: Any, name: str) -> None:
     )
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: Any) -> bool:
     try:
-        return bool(np.isfinite(float(value)))  # type: ignore[arg-type]
+        return bool(np.isfinite(float(value)))
     except (TypeError, ValueError):
         return False
 

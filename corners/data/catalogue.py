@@ -4,6 +4,7 @@ No data values: class counts and target means are there to recognise a table tha
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -55,11 +56,11 @@ def _regression() -> list[Table]:
 
 
 def _two_classes(
-    name: str, n: int, d: int, openml_id: int, classes: str, counts: tuple[int, int], labels: str = "", **more: object
+    name: str, n: int, d: int, openml_id: int, classes: str, counts: tuple[int, int], labels: str = "", **more: Any
 ) -> Table:
     named = tuple((labels or classes).split())
-    facts = {"labels": named, "openml_classes": tuple(classes.split()), "class_counts": counts}
-    return Table(name, "classification", n, d, openml_id, **facts, **more)  # type: ignore[arg-type]
+    facts: dict[str, Any] = {"labels": named, "openml_classes": tuple(classes.split()), "class_counts": counts}
+    return Table(name, "classification", n, d, openml_id, **facts, **more)
 
 
 def _classification() -> list[Table]:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from inference.errors import SpecError
 from inference.truth import stacks
 from inference.types import Array, Float
 
@@ -34,7 +35,7 @@ class CompiledDensity:
         variables = model.value_vars
         self.scalars = sum(variable.ndim == 0 for variable in variables)
         if any(variable.ndim == 0 for variable in variables[self.scalars :]):
-            raise NotImplementedError("scalar variables must be declared before the vector-valued one")
+            raise SpecError("a model for this sampler declares its scalar variables before the vector-valued one")
         self.names = tuple(variable.name for variable in variables)
         self._has_vector = len(variables) > self.scalars
         self._extra_vars_shared: dict[Any, Any] = {}

@@ -38,7 +38,8 @@ READING = (
 
 def section(comparison: "Comparison", look: dict[str, Style]) -> Section:  # noqa: ARG001 (sections are alike)
     """Statistics and flags of every method; bars of what the predictive variance is made of."""
-    found: Findings[IdentifiabilityReport] = comparison.identifiability()  # type: ignore[assignment]
+    # Asked of no method in particular, the answer is all findings, never one report.
+    found: Findings[IdentifiabilityReport] = comparison.identifiability()  # pyright: ignore[reportAssignmentType]
     if not found.methods:
         return Section(
             "identification", TITLE, ("No fit has a Gaussian last layer, so there is nothing to attribute.",)

@@ -73,7 +73,8 @@ def _difference(column: "ScoreColumn", method: str, best: str) -> tuple[float, f
         return 0.0, 0.0
     if column.single:
         pair = column.scores[method][0], column.scores[best][0]
-        difference = paired_difference(*pair)  # type: ignore[arg-type]
+        # A single seed has a score wherever it has a column, so neither is None here.
+        difference = paired_difference(*pair)  # pyright: ignore[reportArgumentType]
         return difference.mean, NORMAL_90 * difference.se
     standing = column.ranking[method]
     if standing.difference is None:

@@ -48,7 +48,8 @@ READING = (
 
 def section(comparison: "Comparison", look: dict[str, Style]) -> Section:
     """Agreement of every belief with its draws, the gates that the draws passed, and a few marginals."""
-    found: Findings[AgreementReport] = comparison.agreement()  # type: ignore[assignment]
+    # Asked of no method in particular, the answer is all findings, never one report.
+    found: Findings[AgreementReport] = comparison.agreement()  # pyright: ignore[reportAssignmentType]
     if not found.methods:
         return Section("truth", TITLE, (_nothing(comparison),))
     grids = (agreement_grid(found), *_gate_grid(comparison))

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from inference.errors import SpecError
 from inference.truth import stacks
 from inference.truth.density import CompiledDensity
 
@@ -15,7 +16,7 @@ def test_a_scalar_after_a_vector_is_refused():
     with pm.Model() as model:
         pm.Normal("vector", 0.0, 1.0, shape=2)
         pm.Normal("scalar", 0.0, 1.0)
-    with pytest.raises(NotImplementedError, match="scalar variables must be declared before"):
+    with pytest.raises(SpecError, match="declares its scalar variables before"):
         CompiledDensity(model)
 
 
