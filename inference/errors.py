@@ -23,3 +23,19 @@ class FormatError(InferenceError, ValueError):
 
 class UnavailableError(InferenceError, RuntimeError):
     """An optional library is missing or broken; the message says which, why and how to mend it."""
+
+
+class ImproperMarginal(InferenceError, ValueError):  # noqa: N818 (the name that message_passing 1.8 gives it)
+    """The messages that meet on a variable do not multiply to a distribution; the text names the variable."""
+
+
+class NoRule(InferenceError, LookupError):  # noqa: N818 (the name that message_passing 7 gives it)
+    """No rule sends a message here; the text names node, port, what was given, what exists and what would help."""
+
+
+class LoopyBP(UserWarning):  # noqa: N818 (the name that message_passing 3 gives it)
+    """A Gaussian cluster has loops and is too large to be solved exactly, so it was split."""
+
+
+class DualProjection(UserWarning):  # noqa: N818
+    """The published dual projection was asked for; its free energy bounds nothing."""

@@ -1,0 +1,1 @@
+"""The blocks of block coordinate descent: each is the exact minimiser of the free energy over its variables."""

@@ -1,0 +1,1 @@
+"""Exact Gaussian computations as pure functions over arrays."""

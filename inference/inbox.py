@@ -1,0 +1,162 @@
+"""What a rule is given: the moments of every port, aligned with the plates of the factor.
+
+``q["w"].mean`` has one axis a plate of the factor, of size 1 where the variable does not have it, then its event.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from inference.contractions import Axes
+from inference.distributions import Distribution, MvNormal, NormalGamma
+from inference.structure import Factor, Held, Known, Plate, Variable
+from inference.types import Array
+
+
+def align(array: Array, held: Held, plates: tuple[Plate, ...], event_ndim: int) -> Array:
+    """An array over the plates of ``held``'s variable as one over ``plates``, size 1 where it does not vary.
+
+    Example
+    -------
+    >>> row, expert = Plate("row", 3), Plate("expert", 2)
+    >>> align(np.ones((2, 5)), Variable("w", "real", (expert,), (5,)), (row, expert), 1).shape
+    (1, 2, 5)
+    """
+    if isinstance(held, Variable) and held.gather is not None:
+        array = held.gather.take(array, held.root.plates.index(held.gather.source))
+    own = [p.name for p in held.plates]
+    names = [p.name for p in plates]
+    order = sorted(range(len(own)), key=lambda k: names.index(own[k]))
+    if order != list(range(len(own))):
+        array = array.transpose(*order, *range(len(own), array.ndim))
+    if len(own) == len(names):
+        return array
+    sizes = iter(array.shape)
+    shape = [next(sizes) if name in own else 1 for name in names]
+    return array.reshape(*shape, *array.shape[len(own) :])
+
+
+class Moments:
+    """Expectations of one port, computed when they are asked for."""
+
+    def __init__(
+        self, held: Held, marginal: Distribution | None, plates: tuple[Plate, ...], kept: dict[Axes, Array]
+    ) -> None:
+        self._held, self._marginal, self._plates = held, marginal, plates
+        self.kept = kept if marginal is None else None
+        self.event_ndim = len(held.event)
+
+    @property
+    def known(self) -> bool:
+        """Whether the value is given, so that it has no variance."""
+        return self._marginal is None
+
+    @property
+    def distribution(self) -> Distribution:
+        """The marginal over the variable's own plates; a point mass where the value is known."""
+        if self._marginal is None:
+            raise TypeError(f"{self._held} is known and has no marginal")
+        return self._marginal
+
+    def aligned(self, array: Array, event_ndim: int = 0) -> Array:
+        """An array over the variable's plates, aligned with the factor's."""
+        return align(array, self._held, self._plates, event_ndim)
+
+    @cached_property
+    def mean(self) -> Array:
+        """E x."""
+        values = self._held.filled if isinstance(self._held, Known) else self.distribution.mean()
+        return self.aligned(values, self.event_ndim)
+
+    @cached_property
+    def var(self) -> Array:
+        """Var x of a scalar, zero where it is known."""
+        if self.known:
+            return np.zeros((1,) * len(self._plates))
+        return self.aligned(self.distribution.var())
+
+    @property
+    def diagonal(self) -> bool:
+        """Whether the covariance of a vector is given by its diagonal."""
+        return isinstance(self._marginal, MvNormal) and self._marginal.is_diagonal
+
+    @cached_property
+    def covariance(self) -> Array | None:
+        """Cov x of a vector (its diagonal where :attr:`diagonal` holds), or None where it is known."""
+        if self.known:
+            return None
+        distribution: Any = self.distribution
+        if self.diagonal:
+            return self.aligned(distribution.var(), 1)
+        if isinstance(distribution, MvNormal):
+            return self.aligned(distribution.covariance, 2)
+        return np.zeros((1,) * len(self._plates) + self._held.event * 2)  # a point mass
+
+    @cached_property
+    def mean_log(self) -> Array:
+        """E log x of a positive variable or a probability."""
+        if self.known:
+            return np.log(self.mean)
+        distribution: Any = self.distribution
+        return self.aligned(distribution.mean_log())
+
+    @cached_property
+    def mean_log1m(self) -> Array:
+        """E log(1 - x) of a probability."""
+        if self.known:
+            return np.log1p(-self.mean)
+        distribution: Any = self.distribution
+        return self.aligned(distribution.mean_log1m())
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Joint moments of the two ports that a structured factor couples: its output and ``map(input)``.
+
+    For a softdot the map is phi'w, a scalar; for a transition it is A u. ``entropy`` is that of the eliminated
+    variable given the other, over the plates of the factor.
+    """
+
+    ports: tuple[str, str]
+    mapped_mean: Array
+    mapped_var: Array
+    cross: Array
+    entropy: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Inbox(Mapping[str, Moments]):
+    """The moments of every port; ``pair`` and ``joint`` are there where ports are not independent."""
+
+    moments: dict[str, Moments]
+    pair: Pair | None = None
+    joint: NormalGamma | None = None
+
+    def __getitem__(self, port: str) -> Moments:
+        return self.moments[port]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.moments)
+
+    def __len__(self) -> int:
+        return len(self.moments)
+
+
+def read(
+    factor: Factor,
+    marginals: Mapping[str, Distribution],
+    kept: Mapping[str, dict[Axes, Array]],
+    pair: Pair | None = None,
+    joint: NormalGamma | None = None,
+    without: tuple[str, ...] = (),
+) -> Inbox:
+    """The inbox of a factor under these marginals; ``kept`` holds what is remembered of each known port."""
+    moments = {
+        port: Moments(held, marginals[held.name] if isinstance(held, Variable) else None, factor.plates, kept[port])
+        for port, held in factor.ports.items()
+        if port not in without
+    }
+    return Inbox(moments, pair, joint)

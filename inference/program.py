@@ -1,0 +1,171 @@
+"""A graph made ready to run: the messages, energies and entropies of its factors under a state.
+
+The program holds what never changes (masks of missing data, Gram matrices of known features); the state holds the
+marginals and is replaced, never changed, so that the last complete one can always be returned.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from inference.contractions import Axes
+from inference.distributions import Distribution, NormalGamma
+from inference.families import Naturals, event_ndims, flat
+from inference.inbox import Inbox, Pair, align, read
+from inference.structure import Factor, FactorGraph, Known, Variable
+from inference.terms import Quantity, Term, total
+from inference.types import Array
+
+if TYPE_CHECKING:
+    from inference.blocks._base import Block
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Everything inference has found out so far.
+
+    ``pairs`` are joint moments by factor, ``joints`` normal-gamma pairs by their two variables, ``sites`` the Gaussian
+    messages of exp links inside a structured cluster, ``regions`` the entropies of clusters solved as one.
+    """
+
+    marginals: Mapping[str, Distribution]
+    pairs: Mapping[str, Pair] = field(default_factory=dict)
+    joints: Mapping[tuple[str, str], NormalGamma] = field(default_factory=dict)
+    sites: Mapping[str, Naturals] = field(default_factory=dict)
+    regions: Mapping[str, float] = field(default_factory=dict)
+
+    def updated(self, **parts: Mapping[Any, Any]) -> "State":
+        """A state with these entries put in place of their namesakes."""
+        return replace(self, **{name: {**getattr(self, name), **new} for name, new in parts.items()})
+
+
+class Program:
+    """The factors of a graph with what is remembered about them.
+
+    Parameters
+    ----------
+    graph : the model on its data
+    blocks : how its variables are grouped; the program reads from them which ports factors read together
+    """
+
+    def __init__(self, graph: FactorGraph, blocks: "Sequence[Block]") -> None:
+        self.graph, self.blocks = graph, tuple(blocks)
+        self.joints: dict[str, tuple[str, str]] = {}
+        self.children: dict[str, str] = {}
+        self.silent: set[str] = set()
+        for block in blocks:
+            self.joints |= block.joints(graph)
+            self.children |= block.children
+            self.silent |= set(block.silent)
+        self._kept: dict[str, dict[str, dict[Axes, Array]]] = {
+            f.name: {port: {} for port in f.ports} for f in graph.factors
+        }
+
+    @cached_property
+    def masks(self) -> dict[str, Array | None]:
+        """For each factor 1 where it is present and 0 where a known port is missing, or None."""
+        return {f.name: _mask(f) for f in self.graph.factors}
+
+    @cached_property
+    def counts(self) -> dict[str, Array]:
+        """How often the entropy of each element of each variable stands in the Bethe free energy."""
+        from inference.free_energy import entropy_counts
+
+        return entropy_counts(self)
+
+    def inbox(self, factor: Factor, state: State, *, without: tuple[str, ...] = ()) -> Inbox:
+        """The moments of its ports under a state, but those of ports ``without``."""
+        joint = state.joints.get(self.joints.get(factor.name, ("", "")))
+        if joint is not None:
+            joint = _aligned_joint(factor, self.joints[factor.name][0], joint)
+        return read(factor, state.marginals, self._kept[factor.name], state.pairs.get(factor.name), joint, without)
+
+    def message(self, factor: Factor, port: str, state: State) -> Naturals:
+        """The mean-field message toward a port, summed to the plates of the variable it holds."""
+        return self.reduce(factor, port, factor.node.message(port, self.inbox(factor, state)))
+
+    def reduce(self, factor: Factor, port: str, message: tuple[Quantity, ...]) -> Naturals:
+        """Coefficients over the factor's plates, summed over those the variable at ``port`` lacks."""
+        held = factor.ports[port]
+        assert isinstance(held, Variable)
+        return tuple(
+            self.reduce_one(factor, held, quantity, ndim)
+            for quantity, ndim in zip(message, event_ndims(held), strict=True)
+        )
+
+    def reduce_one(self, factor: Factor, held: Variable, quantity: Quantity, event_ndim: int) -> Array:
+        """One quantity over the factor's plates, summed to those of a variable it holds."""
+        names = [p.name for p in factor.plates]
+        keep = [names.index(p.name) for p in held.plates]
+        axes = tuple(k for k in range(len(names)) if k not in keep)
+        summed = total(_padded(quantity, len(names), event_ndim), axes, factor.sizes, self.masks[factor.name], event_ndim)
+        event = summed.shape[len(names) :]
+        summed = summed.reshape((*(summed.shape[k] for k in sorted(keep)), *event))
+        order = np.argsort(np.argsort(keep))
+        if len(keep) > 1 and list(order) != list(range(len(keep))):
+            summed = summed.transpose(*order, *range(len(keep), summed.ndim))
+        spread = np.broadcast_to(summed, (*(p.size for p in held.plates), *event))
+        if held.gather is None:
+            return spread
+        return held.gather.scatter(spread, held.root.plates.index(held.gather.source))
+
+    def incoming(self, variable: str, state: State, *, skip: tuple[str, ...] = ()) -> Naturals:
+        """The product of the mean-field messages of all factors that touch a variable, but those in ``skip``."""
+        out = flat(self.graph.variables[variable])
+        for factor in self.graph.touching[variable]:
+            if factor.name in skip:
+                continue
+            for port in factor.holding(variable):
+                message = self.message(factor, port, state)
+                out = tuple(a + b for a, b in zip(out, message, strict=True))
+        return out
+
+    def energy(self, factor: Factor, state: State) -> float:
+        """The average energy of a factor over all its plates, in nats."""
+        quantity = factor.node.average_energy(self.inbox(factor, state))
+        return self.sum(factor, quantity)
+
+    def sum(self, factor: Factor, quantity: Quantity) -> float:
+        """A scalar quantity over a factor's plates, summed where the factor is present."""
+        n = len(factor.plates)
+        summed = total(_padded(quantity, n, 0), tuple(range(n)), factor.sizes, self.masks[factor.name], 0)
+        return float(summed.reshape(()))
+
+    def instances(self, factor: Factor, held: Variable) -> Array:
+        """How many present factors touch each element of a variable through this port, over its base plates."""
+        ones = np.ones((1,) * len(factor.plates))
+        return self.reduce_one(factor, held, ones, 0)
+
+
+def _padded(quantity: Quantity, plates: int, event_ndim: int) -> Quantity:
+    """An array that leaves out leading plates gets them with size 1."""
+    if isinstance(quantity, Term):
+        return quantity
+    array = np.asarray(quantity, dtype=np.float64)
+    return array.reshape((1,) * (plates + event_ndim - array.ndim) + array.shape)
+
+
+def _mask(factor: Factor) -> Array | None:
+    present = [
+        align(held.present, held, factor.plates, 0)
+        for held in factor.ports.values()
+        if isinstance(held, Known) and held.present is not None
+    ]
+    if not present:
+        return None
+    together = present[0]
+    for mask in present[1:]:
+        together = together & mask
+    return together.astype(np.float64)
+
+
+def _aligned_joint(factor: Factor, variable: str, joint: NormalGamma) -> NormalGamma:
+    held = next(h for h in factor.ports.values() if isinstance(h, Variable) and h.name == variable)
+    spread = {
+        name: align(array, held, factor.plates, ndim)
+        for (name, array), ndim in zip(joint.arrays().items(), (1, 2, 0, 0), strict=True)
+    }
+    return NormalGamma._trusted(**spread)
