@@ -1,13 +1,18 @@
-"""Inference in factor graphs, and the sampled ground truth it is judged by.
+"""Inference in factor graphs by message passing, and the sampled ground truth it is judged by.
 
-Importing this package costs nothing: its parts load when they are first used. It never imports ``corners`` or torch, so
-that it stays an independent oracle.
+A model is a Python function; constraints say which marginals are joint; out come marginals, predictions and the Bethe
+free energy. Importing this package costs nothing: its parts load when they are first used. It never imports
+``corners`` or torch, so that it stays an independent oracle.
 
 Example
 -------
->>> import inference
->>> inference.truth.Gamma(shape=2.0, rate=1.0).log_density(1.0)
--1.0
+>>> import inference as P
+>>> @P.model
+... def level(m, y):
+...     mu = m.normal("mu", mean=0.0, precision=1.0)
+...     m.normal("y", mean=mu, precision=1.0, observed=y, plates=m.plate("row", len(y)))
+>>> P.infer(level, data=dict(y=[3.0])).posteriors["mu"]
+Normal(mean=1.5, var=0.5)
 """
 
 import importlib
@@ -15,14 +20,54 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_PARTS = ("truth",)
+_HOMES = {
+    "model": "building",
+    "missing": "building",
+    "infer": "runtime",
+    "Result": "result",
+    "Stream": "streaming",
+    "StepResult": "streaming",
+    "graph": "introspection",
+    "simulate": "simulation",
+    "load": "saving",
+    "check_node": "checking",
+    "Node": "nodes._base",
+    "LETTERS": "registry",
+    "MeanField": "constraints",
+    "Structured": "constraints",
+    "BeliefPropagation": "constraints",
+    "Form": "constraints",
+    "Fixed": "constraints",
+    "STOP": "callbacks",
+    "Event": "callbacks",
+    "EarlyStop": "callbacks",
+    "Trace": "callbacks",
+    "Progress": "callbacks",
+    "AssertMonotone": "callbacks",
+    **{
+        name: "distributions"
+        for name in (
+            "Bernoulli", "Beta", "Distribution", "Gamma", "LogGamma", "LogNormal", "Mixture", "MvNormal", "Normal",
+            "NormalGamma", "PointMass", "StudentT",
+        )
+    },
+    **{
+        name: "errors"
+        for name in (
+            "DataError", "DualProjection", "ImproperMarginal", "InferenceError", "LoopyBP", "NoRule", "SpecError",
+        )
+    },
+}  # fmt: skip
+_PARTS = ("truth", "words")
 
-__all__ = ["__version__", "truth"]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = ["__version__", *_PARTS, *_HOMES]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
     if name in _PARTS:
         return importlib.import_module(f"{__name__}.{name}")
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
 
 

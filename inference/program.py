@@ -87,21 +87,28 @@ class Program:
         """The mean-field message toward a port, summed to the plates of the variable it holds."""
         return self.reduce(factor, port, factor.node.message(port, self.inbox(factor, state)))
 
-    def reduce(self, factor: Factor, port: str, message: tuple[Quantity, ...]) -> Naturals:
+    def reduce(
+        self, factor: Factor, port: str, message: tuple[Quantity, ...], mask: Array | None = None
+    ) -> Naturals:
         """Coefficients over the factor's plates, summed over those the variable at ``port`` lacks."""
         held = factor.ports[port]
         assert isinstance(held, Variable)
         return tuple(
-            self.reduce_one(factor, held, quantity, ndim)
+            self.reduce_one(factor, held, quantity, ndim, mask)
             for quantity, ndim in zip(message, event_ndims(held), strict=True)
         )
 
-    def reduce_one(self, factor: Factor, held: Variable, quantity: Quantity, event_ndim: int) -> Array:
-        """One quantity over the factor's plates, summed to those of a variable it holds."""
+    def reduce_one(
+        self, factor: Factor, held: Variable, quantity: Quantity, event_ndim: int, mask: Array | None = None
+    ) -> Array:
+        """One quantity over the factor's plates, summed to those of a variable it holds; ``mask`` drops more of it."""
+        present = self.masks[factor.name]
+        if mask is not None:
+            present = mask if present is None else present * mask
         names = [p.name for p in factor.plates]
         keep = [names.index(p.name) for p in held.plates]
         axes = tuple(k for k in range(len(names)) if k not in keep)
-        summed = total(_padded(quantity, len(names), event_ndim), axes, factor.sizes, self.masks[factor.name], event_ndim)
+        summed = total(_padded(quantity, len(names), event_ndim), axes, factor.sizes, present, event_ndim)
         event = summed.shape[len(names) :]
         summed = summed.reshape((*(summed.shape[k] for k in sorted(keep)), *event))
         order = np.argsort(np.argsort(keep))

@@ -3,8 +3,9 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
+from inference.nodes._base import Message
 from inference.program import Program, State
-from inference.structure import FactorGraph
+from inference.structure import Factor, FactorGraph
 
 
 class Block(ABC):
@@ -34,3 +35,11 @@ class Block(ABC):
     @abstractmethod
     def explain(self, program: Program) -> list[str]:
         """Which rule sends each message into the block, one line each."""
+
+    def messages_into(self, variable: str, program: Program, state: State) -> list[tuple[Factor, str, Message]]:
+        """Every message that meets on a variable, over the plates of its factor, with factor and port."""
+        return [
+            (factor, port, factor.node.message(port, program.inbox(factor, state)))
+            for factor in program.graph.touching[variable]
+            for port in factor.holding(variable)
+        ]

@@ -8,11 +8,12 @@ from inference.blocks.gaussian import GaussianCluster, Solution
 from inference.blocks.links import Link
 from inference.blocks.tree import Branch, Tree
 from inference.distributions import Distribution, MvNormal, Normal
+from inference.errors import NoRule
 from inference.families import Naturals, event_ndims, marginal
 from inference.gaussians.chain import ChainPosterior, smooth, smooth_scalar
-from inference.gaussians.elimination import Belief, Conditional, eliminate, mapped
+from inference.gaussians.elimination import Belief, Conditional, Eliminated, eliminate, mapped
 from inference.inbox import Pair, align
-from inference.nodes._base import Linear
+from inference.nodes._base import Linear, Message
 from inference.program import Program, State
 from inference.structure import Factor, Variable
 from inference.types import Array
@@ -31,6 +32,24 @@ class TreeCluster(GaussianCluster):
     def solve(self, naturals: dict[str, Naturals], program: Program, state: State) -> Solution:
         """Leaves first, then back from the root."""
         return Solution(*solve_tree(self.tree, naturals, program, state))
+
+    def messages_into(self, variable: str, program: Program, state: State) -> list[tuple[Factor, str, Message]]:
+        """Those from outside, and those of the variables that were integrated out into this one."""
+        if any(b.child == variable for b in self.tree.branches) or self.tree.step is not None or self.links:
+            raise NoRule(
+                f"the messages toward {variable!r} inside {self.name} are not kept apart: only the root of a tree without "
+                "exp links has them; ask for the root, or keep the variables apart with MeanField()"
+            )
+        naturals = {v: program.incoming(v, state, skip=tuple(f.name for f in self.inside)) for v in self.cluster}
+        found = []
+        for branch in reversed(self.tree.branches):
+            out = _eliminated(branch, naturals[branch.child], program, state)
+            if branch.parent == variable:
+                found.append((branch.factor, branch.parent_port, (out.linear, out.precision)))
+            message = program.reduce(branch.factor, branch.parent_port, (out.linear, out.precision))
+            naturals[branch.parent] = tuple(a + b for a, b in zip(naturals[branch.parent], message, strict=True))
+        inside = {f.name for f in self.inside}
+        return found + [m for m in super().messages_into(variable, program, state) if m[0].name not in inside]
 
     def explain_inside(self) -> list[str]:
         """One line a factor."""
@@ -67,14 +86,18 @@ def solve_tree(tree: Tree, naturals: Mapping[str, Naturals], program: Program, s
 
 
 def _up(branch: Branch, naturals: Naturals, program: Program, state: State) -> tuple[Naturals, Conditional]:
+    out = _eliminated(branch, naturals, program, state)
+    return program.reduce(branch.factor, branch.parent_port, (out.linear, out.precision)), out.conditional
+
+
+def _eliminated(branch: Branch, naturals: Naturals, program: Program, state: State) -> Eliminated:
     factor = branch.factor
     inside = frozenset({branch.child_port, branch.parent_port})
     linear = factor.node.linear(inside, program.inbox(factor, state))
     held = factor.ports[branch.child_port]
     assert isinstance(held, Variable)
     h, L = (align(a, held, factor.plates, n) for a, n in zip(naturals, event_ndims(held), strict=True))
-    out = eliminate(linear, branch.child_port, h, L)
-    return program.reduce(factor, branch.parent_port, (out.linear, out.precision)), out.conditional
+    return eliminate(linear, branch.child_port, h, L)
 
 
 def _down(

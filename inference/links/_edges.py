@@ -95,15 +95,15 @@ class Equation(NamedTuple):
         """The left side."""
         return x + (lam - self.s) / self.p - self.log_c - self.mu
 
-    def noise(self, lam: Array, slope: Array) -> Array:
-        """How far rounding can move the root."""
-        return (self.rounding + 4.0 * EPSILON * lam / self.p) / slope
+    def noise(self, lam: Array, term: Array, slope: Array) -> Array:
+        """How far rounding can move the root, where the equation's other side is ``term``."""
+        return (self.rounding + 4.0 * EPSILON * (lam / self.p + term)) / slope
 
 
 def equation(edges: Edges) -> Equation:
     """The equation of regular edges."""
     log_c = np.log(edges.c)
-    scale = np.abs(log_c) + np.abs(edges.mu) + (np.abs(edges.s) + 1.0) / edges.p
+    scale = np.abs(log_c) + np.abs(edges.mu) + np.abs(edges.s) / edges.p
     return Equation(edges.p, edges.mu, edges.s, log_c, 4.0 * EPSILON * scale)
 
 
@@ -114,9 +114,10 @@ def bracket(e: Equation, slack: float) -> tuple[Array, Array, Array]:
     """
     log_p = np.log(e.p)
     ell = e.log_c + e.mu + e.s / e.p
-    low, low_margin = _omega_root(ell, log_p, e.rounding)
-    high, high_margin = _omega_root(ell + slack / e.p, log_p, e.rounding)
-    start, _ = _omega_root(ell + slack / (e.p + np.exp(low)), log_p, e.rounding)
+    rounding = e.rounding + 4.0 * EPSILON * slack / e.p
+    low, low_margin = _omega_root(ell, log_p, rounding)
+    high, high_margin = _omega_root(ell + slack / e.p, log_p, rounding)
+    start, _ = _omega_root(ell + slack / (e.p + np.exp(low)), log_p, rounding)
     return low - low_margin, high + high_margin, start
 
 

@@ -31,7 +31,8 @@ def bracketed_newton(
         low, high = np.where(value < 0.0, x, low), np.where(value > 0.0, x, high)
         moved = x - value / slope
         moved = np.where((moved >= low) & (moved <= high), moved, 0.5 * (low + high))
-        going = np.abs(moved - x) > tolerance * (1.0 + np.abs(moved)) + noise
+        done = np.abs(moved - x) <= tolerance * (1.0 + np.abs(moved)) + noise
+        going = ~done | np.isnan(value)
         roots[rows] = moved
         rows, x, low, high = rows[going], moved[going], low[going], high[going]
         parameters = tuple(each[going] for each in parameters)

@@ -126,7 +126,8 @@ def _residual(x: Array, *parameters: Array) -> tuple[Array, Array, Array]:
     lam = np.exp(x)
     a, bend = _shape(e.p, lam)
     slope = 1.0 + lam / e.p + bend
-    return e.left(x, lam) - log_minus_digamma(a), slope, e.noise(lam, slope)
+    term = log_minus_digamma(a)
+    return e.left(x, lam) - term, slope, e.noise(lam, term, slope)
 
 
 def _shape(p: Array, lam: Array) -> tuple[Array, Array]:

@@ -119,7 +119,7 @@ def _residual(x: Array, *parameters: Array) -> tuple[Array, Array, Array]:
     lam = np.exp(x)
     var = 1.0 / (e.p + lam)
     slope = 1.0 + lam / e.p + 0.5 * (lam * var) * var
-    return e.left(x, lam) - 0.5 * var, slope, e.noise(lam, slope)
+    return e.left(x, lam) - 0.5 * var, slope, e.noise(lam, 0.5 * var, slope)
 
 
 def _degenerate(edges: Edges) -> tuple[Array, Array, Array]:

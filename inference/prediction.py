@@ -1,0 +1,161 @@
+"""Predicting what is missing: forward messages that keep the uncertainty of weights and noise (message_passing 4.6).
+
+A missing value drops its factors, so nothing flows back from it. Its prediction is the product of the forward messages
+that these factors would send it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from inference.distributions import Distribution, Normal
+from inference.errors import NoRule, SpecError
+from inference.inbox import align
+from inference.program import Program, State
+from inference.structure import Factor, Known
+from inference.types import Array
+
+if TYPE_CHECKING:
+    from inference.result import Result
+
+MODES = ("forward", "mixture", "vmp")
+
+
+@dataclass(frozen=True, eq=False)
+class Product:
+    """The product of the forward messages on a datum, and the log integral it was normalised by."""
+
+    distribution: Distribution
+    log_normaliser: Array
+
+
+def predict(result: "Result", data: Mapping[str, Any], mode: str = "forward", **options: Any) -> Any:
+    """Predict the missing data of new rows; see :meth:`inference.result.Result.predict`.
+
+    Raises
+    ------
+    SpecError : an unknown mode.
+
+    Example
+    -------
+    >>> predict.__name__
+    'predict'
+    """
+    from inference import frozen
+
+    if mode not in MODES:
+        raise SpecError(f"predict knows the modes {', '.join(MODES)}, not {mode!r}")
+    rule = {"forward": frozen.forward, "mixture": frozen.mixture, "vmp": frozen.vmp}[mode]
+    found = rule(frozen.problem(result, data, rows=options.pop("rows", None)), **options)
+    return next(iter(found.values())) if len(found) == 1 else found
+
+
+def predict_missing(program: Program, state: State) -> dict[str, Distribution]:
+    """Every datum with missing cells: over its shape where all of it is missing, else over the missing cells.
+
+    Example
+    -------
+    >>> predict_missing.__name__
+    'predict_missing'
+    """
+    out: dict[str, Distribution] = {}
+    for label in missing_labels(program):
+        q, gone = forward_product(program, state, label).distribution, _gone(program, label)
+        out[label] = q if gone.all() else q[gone]
+    return out
+
+
+def missing_labels(program: Program) -> list[str]:
+    """The data with missing cells, in order of the factors.
+
+    Example
+    -------
+    >>> missing_labels.__name__
+    'missing_labels'
+    """
+    held = [h for f in program.graph.factors for h in f.ports.values() if isinstance(h, Known)]
+    return list(dict.fromkeys(h.label for h in held if h.present is not None))
+
+
+def forward_product(program: Program, state: State, label: str) -> Product:
+    """The product of the forward messages toward a datum, over its plates, missing or not.
+
+    Raises
+    ------
+    NoRule : a factor sends no forward message there, or several messages do not multiply in closed form.
+
+    Example
+    -------
+    >>> forward_product.__name__
+    'forward_product'
+    """
+    places = [(f, p) for f in program.graph.factors for p, h in f.ports.items() if isinstance(h, Known) and h.label == label]
+    messages = [(f, p, f.node.forward(p, program.inbox(f, state))) for f, p in places]
+    held = _known(places[0])
+    if len(messages) == 1 and {q.name for q in held.plates} == {q.name for q in places[0][0].plates}:
+        factor, _, message = messages[0]
+        q = _to_plates(message, factor, held)
+        return Product(q, np.zeros(q.batch_shape))
+    return _gaussian_product(label, held, messages, program)
+
+
+def _to_plates(message: Distribution, factor: Factor, held: Known) -> Distribution:
+    names = [p.name for p in factor.plates]
+    order = [names.index(p.name) for p in held.plates]
+    spread = message.broadcast_to(factor.sizes)
+    if order == sorted(order):
+        return spread
+    moved = {k: a.transpose(*order, *range(len(order), a.ndim)) for k, a in spread.arrays().items()}
+    return type(message).from_arrays(moved)
+
+
+def _gaussian_product(
+    label: str, held: Known, messages: list[tuple[Factor, str, Distribution]], program: Program
+) -> Product:
+    shape = tuple(p.size for p in held.plates)
+    precision, linear, constant, count = (np.zeros(shape) for _ in range(4))
+    for factor, port, message in messages:
+        if not isinstance(message, Normal):
+            raise NoRule(
+                f"several factors predict {label!r}, and {factor.name!r} sends a {type(message).__name__}; only Gaussian "
+                "messages multiply: let one factor hold the missing value"
+            )
+        mask = _others_present(factor, port)
+        lam, h = 1.0 / message.var(), message.mean() / message.var()
+        log = 0.5 * (np.log(lam) - np.log(2.0 * np.pi) - h * message.mean())
+        parts = [_summed(factor, held, a, mask) for a in (lam, h, log, np.ones(factor.sizes))]
+        precision, linear, constant, count = (a + b for a, b in zip((precision, linear, constant, count), parts, strict=True))
+    if np.any(precision <= 0):
+        raise NoRule(f"nothing that is known says anything about {label!r} at some cell; observe more of its factors")
+    normaliser = constant + 0.5 * (np.log(2.0 * np.pi) - np.log(precision) + linear**2 / precision)
+    return Product(Normal(linear / precision, 1.0 / precision), normaliser)
+
+
+def _others_present(factor: Factor, port: str) -> Array:
+    mask = np.ones((1,) * len(factor.plates))
+    for name, held in factor.ports.items():
+        if name != port and isinstance(held, Known) and held.present is not None:
+            mask = mask * align(held.present, held, factor.plates, 0)
+    return mask
+
+
+def _summed(factor: Factor, held: Known, array: Array, mask: Array) -> Array:
+    """Sum over the factor's plates that the datum lacks, in the datum's order of plates."""
+    names = [p.name for p in factor.plates]
+    keep = [names.index(p.name) for p in held.plates]
+    spread = np.broadcast_to(array * mask, factor.sizes)
+    summed = spread.sum(axis=tuple(k for k in range(len(names)) if k not in keep))
+    return summed.transpose(*np.argsort(np.argsort(keep))) if keep else summed
+
+
+def _known(place: tuple[Factor, str]) -> Known:
+    held = place[0].ports[place[1]]
+    assert isinstance(held, Known)
+    return held
+
+
+def _gone(program: Program, label: str) -> Array:
+    held = next(h for f in program.graph.factors for h in f.ports.values() if isinstance(h, Known) and h.label == label)
+    return np.zeros(tuple(p.size for p in held.plates), bool) if held.present is None else ~held.present
