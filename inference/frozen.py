@@ -6,26 +6,40 @@ the local variables are then inferred as always.
 """
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.special import logsumexp
 
-from inference.constraints import Fixed, Form, MeanField, Structured, parse
+from inference.building import Model
+from inference.constraints import Constraint, Fixed, Form, MeanField, Structured, parse
 from inference.descent import Runner, Settings
 from inference.distributions import Distribution, Gamma, Mixture, MvNormal, NormalGamma, PointMass
-from inference.errors import DataError, NoRule, SpecError
-from inference.initial import initial_state
+from inference.errors import NoRule, SpecError
+from inference.initial import fitted, initial_state
 from inference.nodes.priors import TYPES, Prior
 from inference.prediction import forward_product, missing_labels
 from inference.program import Program, State
 from inference.schedule import make_plan
+from inference.schema import Schema
 from inference.structure import Factor, FactorGraph, Known, Variable
 
-if TYPE_CHECKING:
-    from inference.result import Result
+
+class Predictor(Protocol):
+    """What predicting needs of a result, fresh or loaded."""
+
+    @property
+    def model(self) -> Model: ...
+    @property
+    def schema(self) -> Schema: ...
+    @property
+    def marginals(self) -> Mapping[str, Distribution]: ...
+    @property
+    def joints(self) -> Mapping[tuple[str, str], NormalGamma]: ...
+    @property
+    def constraints(self) -> Iterable[Constraint]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,52 +52,23 @@ class Problem:
     constraints: tuple[Any, ...]
 
 
-def problem(result: "Result", data: Mapping[str, Any], rows: str | None = None) -> Problem:
-    """Build the model on new rows; observed data that are left out are missing, other data are those of training.
+def problem(result: "Predictor", data: Mapping[str, Any], rows: str | None = None) -> Problem:
+    """Build the model on new rows; observed data that are left out are missing, constants are those of training.
 
     Raises
     ------
-    DataError : an argument that is needed for new rows was left out.
-    SpecError : ``rows`` names no plate.
+    DataError : an argument that new rows need was left out.
+    SpecError : ``rows`` names no plate, or the new data have global variables that training did not have.
     """
-    old = result.graph
-    filled = complete(old, result.model.required, data)
-    graph = result.model.build(filled)
+    graph = result.model.build(result.schema.complete(result.model.arguments, data))
     local = _row_plates(graph, data, rows)
     names = {v for v, x in graph.variables.items() if not {p.name for p in x.plates} & local}
-    strangers = sorted(v for v in names if v not in result.state.marginals)
+    strangers = sorted(v for v in names if v not in result.marginals)
     if strangers:
         raise SpecError(f"{strangers} are global variables of the new data that training did not have")
-    frozen = {v: result.state.marginals[v] for v in names}
-    joints = {pair: q for pair, q in result.state.joints.items() if set(pair) <= names}
-    return Problem(graph, frozen, joints, result.constraints)
-
-
-def complete(old: FactorGraph, required: tuple[str, ...], data: Mapping[str, Any]) -> dict[str, Any]:
-    """The new data with what they leave out: NaN for observed data, the training value for constants."""
-    held = {h.label: (f, p, h) for f in old.factors for p, h in f.ports.items() if isinstance(h, Known)}
-    sizes: dict[str, int] = {}
-    for name, value in data.items():
-        if name in held:
-            shape = np.shape(value)
-            sizes |= {p.name: shape[k] for k, p in enumerate(held[name][2].plates) if k < len(shape)}
-    out = dict(data)
-    for name in required:
-        if name in out or name not in old.data:
-            continue
-        if name not in held:
-            out[name] = old.data[name]
-        else:
-            out[name] = _left_out(name, *held[name], sizes, old.data[name])
-    return out
-
-
-def _left_out(name: str, factor: Factor, port: str, held: Known, sizes: Mapping[str, int], value: Any) -> Any:
-    if not held.plates:
-        return value
-    if port not in factor.node.may_miss:
-        raise DataError(f"predict needs {name!r}: its values at the new rows, as {factor.name!r} takes it at port {port}")
-    return np.full((*(sizes.get(p.name, p.size) for p in held.plates), *held.event), np.nan)
+    frozen = {v: fitted(graph.variables[v], result.marginals[v]) for v in names}
+    joints = {pair: q for pair, q in result.joints.items() if set(pair) <= names}
+    return Problem(graph, frozen, joints, tuple(result.constraints))
 
 
 def _row_plates(graph: FactorGraph, data: Mapping[str, Any], rows: str | None) -> frozenset[str]:

@@ -18,7 +18,7 @@ from inference.structure import Factor, Known
 from inference.types import Array
 
 if TYPE_CHECKING:
-    from inference.result import Result
+    from inference.frozen import Predictor
 
 MODES = ("forward", "mixture", "vmp")
 
@@ -31,7 +31,7 @@ class Product:
     log_normaliser: Array
 
 
-def predict(result: "Result", data: Mapping[str, Any], mode: str = "forward", **options: Any) -> Any:
+def predict(result: "Predictor", data: Mapping[str, Any], mode: str = "forward", **options: Any) -> Any:
     """Predict the missing data of new rows; see :meth:`inference.result.Result.predict`.
 
     Raises

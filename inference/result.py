@@ -17,6 +17,7 @@ from inference.messages import Messages
 from inference.prediction import predict, predict_missing
 from inference.program import State
 from inference.schedule import Plan
+from inference.schema import Schema
 from inference.structure import FactorGraph, Known
 from inference.types import Array
 
@@ -93,6 +94,21 @@ class Result:
         """For each datum with missing cells, where they are."""
         known = [h for f in self.graph.factors for h in f.ports.values() if isinstance(h, Known)]
         return {h.label: ~h.present for h in known if h.present is not None}
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The roles of the data, which predictions read."""
+        return Schema.of(self.graph)
+
+    @property
+    def marginals(self) -> Mapping[str, Distribution]:
+        """The marginals of all variables, returned or not."""
+        return self.state.marginals
+
+    @property
+    def joints(self) -> Mapping[tuple[str, str], NormalGamma]:
+        """The normal-gamma pairs."""
+        return self.state.joints
 
     @property
     def messages(self) -> Messages:

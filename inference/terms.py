@@ -212,11 +212,13 @@ class Quadratic(Term):
         return Quadratic(self.weight * weight, self.vector, self.matrix, self.diagonal, self.kept)
 
     def total(self, axes: Axes, sizes: Sequence[int], mask: Array | None) -> Array:
-        """tr(matrix sum_j weight_j v_j v_j') where neither weight nor matrix varies, else the sum of the forms."""
-        varies = mask is not None or any(self.weight.shape[k] != 1 or self.matrix.shape[k] != 1 for k in axes)
-        if varies or not axes:
+        """tr(matrix sum_j weight_j v_j v_j') over axes where neither weight nor matrix varies, plain sums over others."""
+        still = () if mask is not None else tuple(k for k in axes if self.weight.shape[k] == self.matrix.shape[k] == 1)
+        if not still:
             return total_of_array(self.full(), axes, sizes, mask, 0)
-        gram = Outer(self.weight, self.vector, self.kept).total(axes, sizes, None)
+        gram = Outer(np.ones((1,) * self.weight.ndim), self.vector, self.kept).total(still, sizes, None)
         if self.diagonal:
-            return dot(np.diagonal(gram, axis1=-2, axis2=-1), self.matrix)
-        return np.einsum("...ab,...ab->...", gram, self.matrix)
+            forms = dot(np.diagonal(gram, axis1=-2, axis2=-1), self.matrix)
+        else:
+            forms = np.einsum("...ab,...ab->...", gram, self.matrix)
+        return total_of_array(self.weight * forms, tuple(k for k in axes if k not in still), sizes, None, 0)

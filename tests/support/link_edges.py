@@ -1,12 +1,14 @@
 """Exp-link edges to test with: the golden ones, random ones, and what Hypothesis may draw."""
 
+from typing import Any
+
 import numpy as np
 from hypothesis import strategies as st
 
 from tests.support.golden import golden
 
 KEYS = ("p", "mu", "s", "c")
-GOLDEN = golden("mp_link")
+GOLDEN: Any = golden("mp_link")
 GOLDEN_EDGES = tuple(np.array([case["inputs"][key] for case in GOLDEN]) for key in KEYS)
 
 
@@ -29,10 +31,10 @@ def random_edges(number: int, *, p=(-6, 6), c=(-4, 4), seed: int = 0) -> tuple[n
     """Edges of gated experts: ``s`` is 1/2, or 3/2 with the other Jacobian."""
     rng = np.random.default_rng(seed)
     return (
-        10.0 ** rng.uniform(*p, number),
+        10.0 ** rng.uniform(p[0], p[1], number),
         rng.normal(0.0, 3.0, number),
         rng.choice([0.5, 1.5], number),
-        10.0 ** rng.uniform(*c, number),
+        10.0 ** rng.uniform(c[0], c[1], number),
     )
 
 

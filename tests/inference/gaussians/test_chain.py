@@ -174,7 +174,7 @@ def test_without_messages_the_chain_is_its_prior():
 
 
 def test_nearly_noiseless_steps_and_vague_starts_keep_their_digits():
-    """Fifty vague readings of what is nearly a constant: every state has the start's precision plus all the readings'."""
+    """Vague readings of what is nearly a constant: every state has the start's precision plus that of all readings."""
     length, readings = 50, 1e-8
     result = smooth_scalar(
         np.full(length, readings * 3.0), np.full(length, readings), start_linear=0.0, start_precision=1e-12,

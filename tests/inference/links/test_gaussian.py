@@ -137,13 +137,16 @@ def test_corners_of_float64():
     assert (link.var > 0.0).all()
     p, mu, s, _ = EXTREMES
     digits = 1.0 + np.abs(np.log(np.maximum(link.lam, 1e-300)))  # the equation is solved for log lam
-    noise = 1e-13 * (p * (np.abs(mu) + np.abs(link.mean)) + np.abs(s) + link.lam * digits)
+    noise = (
+        1e-13 * (p * (np.abs(mu) + np.abs(link.mean)) + np.abs(s) + link.lam * digits) + 1e-299
+    )  # where the mean underflows
     assert (np.abs(p * (link.mean - mu) - s + link.lam) <= noise).all()
     np.testing.assert_allclose(1.0 / link.var, p + link.lam, rtol=1e-14)
 
 
 def test_newton_steps_are_few():
-    for edge, most in ((random_edges(35_000), 6), (random_edges(35_000, c=(-8, 8)), 13), (EXTREMES, 60)):
+    usable = tuple(each[EXTREMES[0] >= 1e-20] for each in EXTREMES)
+    for edge, most in ((random_edges(35_000), 6), (random_edges(35_000, c=(-8, 8)), 13), (usable, 30)):
         read, _ = read_edges(edge, 0.5)
         _, steps = solve_regular(read.take(read.regular), None, 1e-10)
         assert steps <= most
