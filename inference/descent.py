@@ -57,9 +57,13 @@ class Run:
 class Runner:
     """One run of a plan; holds the traces while it lasts."""
 
-    def __init__(self, plan: Plan, settings: Settings, callbacks: Iterable[Callback] = (), *, keep: bool = False) -> None:
+    def __init__(
+        self, plan: Plan, settings: Settings, callbacks: Iterable[Callback] = (), *, keep: bool = False
+    ) -> None:
         self.plan, self.settings, self.callbacks = plan, settings, tuple(callbacks)
-        self.every_block = settings.free_energy == "blocks" or any(getattr(c, "every_block", False) for c in self.callbacks)
+        self.every_block = settings.free_energy == "blocks" or any(
+            getattr(c, "every_block", False) for c in self.callbacks
+        )
         self.wants_energy = bool(settings.free_energy) or self.every_block
         self.trace: list[float] = []
         self.blocks: list[tuple[str, float]] = []

@@ -9,10 +9,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from inference.nodes.exp_link import ExpLink
 from inference.program import Program, State
-from inference.structure import Factor, Variable
-from inference.types import Array
+from inference.structure import Factor
 
 
 def total(program: Program, state: State) -> float:
@@ -39,26 +37,6 @@ def terms(program: Program, state: State) -> dict[str, float]:
     return out | {f"entropy region {n}": -h for n, h in state.regions.items()}
 
 
-def entropy_counts(program: Program) -> dict[str, Array]:
-    """How often the entropy of each element of each variable stands in F."""
-    counts = {v: np.full(tuple(p.size for p in x.plates), -1.0) for v, x in program.graph.variables.items()}
-    for factor in program.graph.factors:
-        for port, held in factor.ports.items():
-            if not isinstance(held, Variable):
-                continue
-            touching = program.instances(factor, held)
-            counts[held.name] = counts[held.name] + touching
-            if _takes_off(program, factor, port):
-                counts[held.name] = counts[held.name] - touching
-    return {v: np.zeros_like(c) if v in program.silent else c for v, c in counts.items()}
-
-
-def _takes_off(program: Program, factor: Factor, port: str) -> bool:
-    if isinstance(factor.node, ExpLink):
-        return port == "z"
-    return program.children.get(factor.name) != port
-
-
 def _energy_of(
     program: Program,
     state: State,
@@ -81,4 +59,3 @@ def _entropy(program: Program, state: State, variable: str) -> float:
     joint = next((q for names, q in state.joints.items() if names[0] == variable), None)
     entropy = state.marginals[variable].entropy() if joint is None else joint.entropy()
     return float(np.sum(counts * entropy))
-

@@ -26,6 +26,8 @@ from inference.schedule import make_plan
 from inference.schema import Schema
 from inference.structure import Factor, FactorGraph, Known, Variable
 
+MODES = ("forward", "mixture", "vmp")
+
 
 class Predictor(Protocol):
     """What predicting needs of a result, fresh or loaded."""
@@ -52,7 +54,26 @@ class Problem:
     constraints: tuple[Any, ...]
 
 
-def problem(result: "Predictor", data: Mapping[str, Any], rows: str | None = None) -> Problem:
+def predict(result: Predictor, data: Mapping[str, Any], mode: str = "forward", **options: Any) -> Any:
+    """Predict the missing data of new rows; see :meth:`inference.result.Result.predict`.
+
+    Raises
+    ------
+    SpecError : an unknown mode.
+
+    Example
+    -------
+    >>> predict.__name__
+    'predict'
+    """
+    if mode not in MODES:
+        raise SpecError(f"predict knows the modes {', '.join(MODES)}, not {mode!r}")
+    rule = {"forward": forward, "mixture": mixture, "vmp": vmp}[mode]
+    found = rule(problem(result, data, rows=options.pop("rows", None)), **options)
+    return next(iter(found.values())) if len(found) == 1 else found
+
+
+def problem(result: Predictor, data: Mapping[str, Any], rows: str | None = None) -> Problem:
     """Build the model on new rows; observed data that are left out are missing, constants are those of training.
 
     Raises
@@ -91,7 +112,9 @@ def _row_plates(graph: FactorGraph, data: Mapping[str, Any], rows: str | None) -
 def settle(problem: Problem, frozen: Mapping[str, Distribution], iterations: int) -> tuple[Program, State]:
     """Infer the local variables under frozen marginals; the program and the state it ends in."""
     reader = Program(problem.graph, ())
-    reader.joints = {f.name: pair for pair in problem.joints for f in problem.graph.factors if set(pair) <= set(f.variables)}
+    reader.joints = {
+        f.name: pair for pair in problem.joints for f in problem.graph.factors if set(pair) <= set(f.variables)
+    }
     start = State(dict(frozen), joints={} if _split_pairs(problem, frozen) else problem.joints)
     factors = [_as_prior(f, reader, start, frozen) for f in problem.graph.factors if _matters(f, frozen)]
     touched = {v for f in factors for v in f.variables}
@@ -220,7 +243,10 @@ def vmp(problem: Problem, iterations: int = 20) -> dict[str, Distribution]:
         raise NoRule(f"mode='vmp' predicts data that are missing altogether; {partial} are known in part")
     latent = {label: Variable(label, "real", h.plates, h.event) for label, h in held.items()}
     factors = tuple(
-        replace(f, ports={p: latent[h.label] if isinstance(h, Known) and h.label in latent else h for p, h in f.ports.items()})
+        replace(
+            f,
+            ports={p: latent[h.label] if isinstance(h, Known) and h.label in latent else h for p, h in f.ports.items()},
+        )
         for f in graph.factors
     )
     opened = FactorGraph(graph.name, graph.plates, {**graph.variables, **latent}, factors, graph.data)

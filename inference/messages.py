@@ -48,7 +48,9 @@ class VariableMessages:
         if plate is None and len(plates) == 1:
             (plate,) = plates
         if plate not in plates:
-            raise SpecError(f"a row of which plate of {self.variable.name!r} is left out? Say plate=, one of {list(plates)}")
+            raise SpecError(
+                f"a row of which plate of {self.variable.name!r} is left out? Say plate=, one of {list(plates)}"
+            )
         size = plates[plate].size
         if not -size <= row < size:
             raise SpecError(f"row {row} is outside plate {plate!r} of size {size}")

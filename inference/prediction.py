@@ -4,23 +4,16 @@ A missing value drops its factors, so nothing flows back from it. Its prediction
 that these factors would send it.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from inference.distributions import Distribution, Normal
-from inference.errors import NoRule, SpecError
+from inference.errors import NoRule
 from inference.inbox import align
 from inference.program import Program, State
 from inference.structure import Factor, Known
 from inference.types import Array
-
-if TYPE_CHECKING:
-    from inference.frozen import Predictor
-
-MODES = ("forward", "mixture", "vmp")
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,27 +22,6 @@ class Product:
 
     distribution: Distribution
     log_normaliser: Array
-
-
-def predict(result: "Predictor", data: Mapping[str, Any], mode: str = "forward", **options: Any) -> Any:
-    """Predict the missing data of new rows; see :meth:`inference.result.Result.predict`.
-
-    Raises
-    ------
-    SpecError : an unknown mode.
-
-    Example
-    -------
-    >>> predict.__name__
-    'predict'
-    """
-    from inference import frozen
-
-    if mode not in MODES:
-        raise SpecError(f"predict knows the modes {', '.join(MODES)}, not {mode!r}")
-    rule = {"forward": frozen.forward, "mixture": frozen.mixture, "vmp": frozen.vmp}[mode]
-    found = rule(frozen.problem(result, data, rows=options.pop("rows", None)), **options)
-    return next(iter(found.values())) if len(found) == 1 else found
 
 
 def predict_missing(program: Program, state: State) -> dict[str, Distribution]:
@@ -91,7 +63,9 @@ def forward_product(program: Program, state: State, label: str) -> Product:
     >>> forward_product.__name__
     'forward_product'
     """
-    places = [(f, p) for f in program.graph.factors for p, h in f.ports.items() if isinstance(h, Known) and h.label == label]
+    places = [
+        (f, p) for f in program.graph.factors for p, h in f.ports.items() if isinstance(h, Known) and h.label == label
+    ]
     messages = [(f, p, f.node.forward(p, program.inbox(f, state))) for f, p in places]
     held = _known(places[0])
     if len(messages) == 1 and {q.name for q in held.plates} == {q.name for q in places[0][0].plates}:
@@ -126,7 +100,9 @@ def _gaussian_product(
         lam, h = 1.0 / message.var(), message.mean() / message.var()
         log = 0.5 * (np.log(lam) - np.log(2.0 * np.pi) - h * message.mean())
         parts = [_summed(factor, held, a, mask) for a in (lam, h, log, np.ones(factor.sizes))]
-        precision, linear, constant, count = (a + b for a, b in zip((precision, linear, constant, count), parts, strict=True))
+        precision, linear, constant, count = (
+            a + b for a, b in zip((precision, linear, constant, count), parts, strict=True)
+        )
     if np.any(precision <= 0):
         raise NoRule(f"nothing that is known says anything about {label!r} at some cell; observe more of its factors")
     normaliser = constant + 0.5 * (np.log(2.0 * np.pi) - np.log(precision) + linear**2 / precision)

@@ -15,6 +15,7 @@ from inference.contractions import Axes
 from inference.distributions import Distribution, NormalGamma
 from inference.families import Naturals, event_ndims, flat
 from inference.inbox import Inbox, Pair, align, read
+from inference.nodes.exp_link import ExpLink
 from inference.structure import Factor, FactorGraph, Known, Variable
 from inference.terms import Quantity, Term, total
 from inference.types import Array
@@ -71,10 +72,22 @@ class Program:
 
     @cached_property
     def counts(self) -> dict[str, Array]:
-        """How often the entropy of each element of each variable stands in the Bethe free energy."""
-        from inference.free_energy import entropy_counts
+        """How often the entropy of each element of each variable stands in the Bethe free energy (1.7).
 
-        return entropy_counts(self)
+        Its degree less one, less one for every factor that takes it off: as a cluster by itself, as the conditioned-on
+        side of a pair, or as the input of an exp link.
+        """
+        counts = {v: np.full(tuple(p.size for p in x.plates), -1.0) for v, x in self.graph.variables.items()}
+        for factor in self.graph.factors:
+            for port, held in factor.ports.items():
+                if isinstance(held, Variable) and not self._takes_off(factor, port):
+                    counts[held.name] = counts[held.name] + self.instances(factor, held)
+        return {v: np.zeros_like(c) if v in self.silent else c for v, c in counts.items()}
+
+    def _takes_off(self, factor: Factor, port: str) -> bool:
+        if isinstance(factor.node, ExpLink):
+            return port == "z"
+        return self.children.get(factor.name) != port
 
     def inbox(self, factor: Factor, state: State, *, without: tuple[str, ...] = ()) -> Inbox:
         """The moments of its ports under a state, but those of ports ``without``."""
@@ -87,9 +100,7 @@ class Program:
         """The mean-field message toward a port, summed to the plates of the variable it holds."""
         return self.reduce(factor, port, factor.node.message(port, self.inbox(factor, state)))
 
-    def reduce(
-        self, factor: Factor, port: str, message: tuple[Quantity, ...], mask: Array | None = None
-    ) -> Naturals:
+    def reduce(self, factor: Factor, port: str, message: tuple[Quantity, ...], mask: Array | None = None) -> Naturals:
         """Coefficients over the factor's plates, summed over those the variable at ``port`` lacks."""
         held = factor.ports[port]
         assert isinstance(held, Variable)

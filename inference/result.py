@@ -13,9 +13,11 @@ from inference.constraints import Constraint
 from inference.descent import Run
 from inference.distributions import Distribution, NormalGamma
 from inference.errors import SpecError
+from inference.frozen import predict
 from inference.messages import Messages
-from inference.prediction import predict, predict_missing
+from inference.prediction import predict_missing
 from inference.program import State
+from inference.saving import save, to_dict
 from inference.schedule import Plan
 from inference.schema import Schema
 from inference.structure import FactorGraph, Known
@@ -121,14 +123,10 @@ class Result:
 
     def save(self, path: str | Path) -> None:
         """Write to one file, without pickle; :func:`inference.load` reads it."""
-        from inference.saving import save
-
         save(self, path)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the model and the graph as plain values and arrays."""
-        from inference.saving import to_dict
-
         return to_dict(self)
 
     def to_inferencedata(self, draws: int = 1000, seed: int | None = None) -> Any:

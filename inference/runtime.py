@@ -105,4 +105,6 @@ def _scattered(start: State, plan: Plan, count: int, seed: Any) -> list[State]:
 
 def _best(runs: list[Run]) -> Run:
     """The run that ended lowest; runs without a free energy count last."""
-    return min(runs, key=lambda r: r.free_energy[-1] if len(r.free_energy) and np.isfinite(r.free_energy[-1]) else np.inf)
+    return min(
+        runs, key=lambda r: r.free_energy[-1] if len(r.free_energy) and np.isfinite(r.free_energy[-1]) else np.inf
+    )

@@ -22,6 +22,7 @@ from inference.frozen import Problem, forward
 from inference.initial import fitted, initial_state
 from inference.nodes.normal_gamma import NormalGamma as NormalGammaNode
 from inference.nodes.priors import Prior
+from inference.saving import restore_stream, save_stream
 from inference.schedule import make_plan
 from inference.structure import Factor, FactorGraph, Known
 
@@ -130,14 +131,10 @@ class Stream:
 
     def save(self, path: str | Path) -> None:
         """Write what is carried to one file, without pickle."""
-        from inference.saving import save_stream
-
         save_stream(self, path)
 
     def restore(self, path: str | Path) -> "Stream":
         """Continue from a file that :meth:`save` wrote, with the same model and carry."""
-        from inference.saving import restore_stream
-
         restore_stream(self, path)
         return self
 
@@ -151,7 +148,11 @@ class Stream:
     def _predictions(
         self, graph: FactorGraph, beliefs: Beliefs, joints: Mapping[tuple[str, str], NormalGamma]
     ) -> tuple[dict[str, Distribution], float]:
-        observed = _observed(graph) if self._predict is None else {v: h for v, h in _all_known(graph).items() if v in self._predict}
+        observed = (
+            _observed(graph)
+            if self._predict is None
+            else {v: h for v, h in _all_known(graph).items() if v in self._predict}
+        )
         hidden = _hide(graph, observed)
         found = forward(Problem(hidden, beliefs, joints, self.constraints), self.iterations)
         score = sum(_score(q, observed[label]) for label, q in found.items() if label in observed)
@@ -161,7 +162,9 @@ class Stream:
         if self.forget == 1.0:
             return q
         if isinstance(q, NormalGamma) or name not in self._first:
-            raise SpecError(f"forget < 1 works on natural parameters, which {name!r} ({type(q).__name__}) has none of here")
+            raise SpecError(
+                f"forget < 1 works on natural parameters, which {name!r} ({type(q).__name__}) has none of here"
+            )
         pairs = zip(naturals_of(q), naturals_of(self._first[name]), strict=True)
         return marginal(graph.variables[name], tuple(self.forget * a + (1.0 - self.forget) * b for a, b in pairs))
 
@@ -182,13 +185,17 @@ def _reseeded(factor: Factor, carried: Beliefs) -> Factor:
     q = carried[names[0]]
     if isinstance(factor.node, NormalGammaNode):
         if not isinstance(q, NormalGamma) or q.batch_shape:
-            raise SpecError(f"the pair {names} is carried as one normal-gamma without plates; carry both of its variables")
+            raise SpecError(
+                f"the pair {names} is carried as one normal-gamma without plates; carry both of its variables"
+            )
         return replace(factor, node=replace(factor.node, **{k: v for k, v in q.arrays().items()}))
     return replace(factor, node=Prior(q), ports={"x": made[0]})
 
 
 def _all_known(graph: FactorGraph) -> dict[str, Known]:
-    return {h.label: h for f in graph.factors for p, h in f.ports.items() if isinstance(h, Known) and p in f.node.may_miss}
+    return {
+        h.label: h for f in graph.factors for p, h in f.ports.items() if isinstance(h, Known) and p in f.node.may_miss
+    }
 
 
 def _observed(graph: FactorGraph) -> dict[str, Known]:
@@ -201,6 +208,7 @@ def _observed(graph: FactorGraph) -> dict[str, Known]:
 
 def _hide(graph: FactorGraph, labels: Mapping[str, Known]) -> FactorGraph:
     """The graph with these data missing."""
+
     def hidden(held: Any) -> Any:
         known = isinstance(held, Known) and held.label in labels
         return replace(held, values=np.full(held.values.shape, np.nan)) if known else held

@@ -104,7 +104,9 @@ class Variable:
         picked = _picked(self.name, source, index)
         target = None if picked.ndim == 0 else onto or Plate(f"{plate}[{len(picked)}]", len(picked))
         if target is not None and target.size != len(picked):
-            raise SpecError(f"the index into {self.name!r} has {len(picked)} places, plate {target.name!r} {target.size}")
+            raise SpecError(
+                f"the index into {self.name!r} has {len(picked)} places, plate {target.name!r} {target.size}"
+            )
         plates = tuple(q for p in self.plates if (q := target if p is source else p) is not None)
         return Variable(self.name, self.type, plates, self.event, self, Gather(source, target, picked))
 

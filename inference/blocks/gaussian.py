@@ -35,7 +35,9 @@ class Solution:
 class GaussianCluster(Block):
     """Variables joined by linear-Gaussian factors, as one joint Gaussian; how it is solved is the subclass's."""
 
-    def __init__(self, cluster: tuple[str, ...], inside: tuple[Factor, ...], links: dict[str, tuple[Link, ...]]) -> None:
+    def __init__(
+        self, cluster: tuple[str, ...], inside: tuple[Factor, ...], links: dict[str, tuple[Link, ...]]
+    ) -> None:
         self.cluster, self.inside, self.links = cluster, inside, links
         self.variables = (*cluster, *(link.gamma for some in links.values() for link in some))
 
@@ -67,16 +69,25 @@ class GaussianCluster(Block):
         lines = self.explain_inside()
         inside = {f.name for f in self.inside} | {k.factor.name for some in self.links.values() for k in some}
         for v in self.cluster:
-            lines += [f"{f.name} ({f.node.letter}) -> {v}: mean-field message toward port {p}"
-                      for f in program.graph.touching[v] if f.name not in inside for p in f.holding(v)]
-        return lines + [f"{k.factor.name} (exp) -> {z}: Gaussian site, solved exactly against the cavity of {z} (2.5)"
-                        for z, some in self.links.items() for k in some]
+            lines += [
+                f"{f.name} ({f.node.letter}) -> {v}: mean-field message toward port {p}"
+                for f in program.graph.touching[v]
+                if f.name not in inside
+                for p in f.holding(v)
+            ]
+        return lines + [
+            f"{k.factor.name} (exp) -> {z}: Gaussian site, solved exactly against the cavity of {z} (2.5)"
+            for z, some in self.links.items()
+            for k in some
+        ]
 
     def _outside(self, program: Program, v: str, state: State) -> Naturals:
         skip = [f.name for f in self.inside] + [link.factor.name for link in self.links.get(v, ())]
         return program.incoming(v, state, skip=tuple(skip))
 
-    def _solved(self, program: Program, state: State, outside: dict[str, Naturals], sites: dict[str, Naturals]) -> State:
+    def _solved(
+        self, program: Program, state: State, outside: dict[str, Naturals], sites: dict[str, Naturals]
+    ) -> State:
         naturals = {
             v: tuple(a + b for a, b in zip(n, sites[v], strict=True)) if v in sites else n for v, n in outside.items()
         }
@@ -96,7 +107,7 @@ class GaussianCluster(Block):
             cavity = np.maximum(1.0 / q.var() - l, 1e-12)
             center = (q.mean() / q.var() - h) / cavity
             s, c = far_side(program, z, links, state)
-            found = solve_gaussian(cavity, center, s, c)
+            found = solve_gaussian(cavity, center, s, c, start=l)
             sites[z] = (s - found.lam + found.lam * found.mean, found.lam)
         return sites
 

@@ -136,9 +136,7 @@ def _distribution(belief: Belief, child: Variable, factor: Factor) -> Distributi
     return Normal._trusted(mean=own(belief.mean, 1), var=own(belief.spread, 1))
 
 
-def _solve_chain(
-    root: Variable, step: Factor | None, naturals: Naturals, program: Program, state: State
-) -> Solved:
+def _solve_chain(root: Variable, step: Factor | None, naturals: Naturals, program: Program, state: State) -> Solved:
     """The chain by filtering and smoothing; its start is the message that its first place received."""
     h, L = naturals
     if step is None:

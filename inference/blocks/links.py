@@ -1,13 +1,14 @@
 """What the exp links of a variable ask of it: the far side exp(s z - c e^z), as two arrays (message_passing 1.6)."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from inference.blocks._base import Block
 from inference.blocks.conjugate import damped
 from inference.distributions import Distribution, Gamma, LogGamma, LogNormal, Normal
-from inference.errors import NoRule
+from inference.errors import ImproperMarginal, NoRule
 from inference.families import naturals_of
 from inference.inbox import align
 from inference.links.gamma import solve_gamma
@@ -59,7 +60,9 @@ def _toward_z(program: Program, link: Link, array: Array) -> Array:
     return program.reduce_one(link.factor, z, align(array, gamma, link.factor.plates, 0), 0)
 
 
-def push_forward(links: tuple[Link, ...], form: type[LogNormal] | type[Gamma], **over_z: Array) -> dict[str, Distribution]:
+def push_forward(
+    links: tuple[Link, ...], form: type[LogNormal] | type[Gamma], **over_z: Array
+) -> dict[str, Distribution]:
     """The marginal of every gamma = e^z, from the parameters of ``form`` over z's plates."""
     made: dict[str, Distribution] = {}
     for link in links:
@@ -85,9 +88,12 @@ class LinkBlock(Block):
         """The exact solution of every edge, all at once."""
         linear, precision = program.incoming(self.z, state, skip=tuple(link.factor.name for link in self.links))
         s, c = far_side(program, self.z, self.links, state)
-        target = (precision, np.divide(linear, precision, out=np.zeros_like(linear), where=precision > 0), s, c)
-        made = _SOLVERS[self.form](self.links, *target)
-        z = made.pop("")
+        mu = np.divide(linear, precision, out=np.zeros_like(linear), where=precision > 0)
+        target = Target(precision, mu, s, c, earlier(state.marginals.get(self.z), c))
+        try:
+            z, made = _SOLVERS[self.form](self.links, target)
+        except ImproperMarginal as error:
+            raise ImproperMarginal(f"q({self.z}) at the exp link {self.links[0].factor.name!r}: {error}") from error
         if damping < 1.0:
             z, made = _damped_link(self, state, z, damping)
         return state.updated(marginals={self.z: z, **made})
@@ -118,28 +124,47 @@ _SAID = {
 }
 
 
-def _gaussian(links: tuple[Link, ...], *target: Array) -> dict[str, Distribution]:
-    found = solve_gaussian(*target)
+class Target(NamedTuple):
+    """exp(-p/2 (z-mu)^2 + s z - c e^z) of every edge, and an earlier lam to start from (0 where there is none)."""
+
+    p: Array
+    mu: Array
+    s: Array
+    c: Array
+    start: Array | None
+
+
+def earlier(q: Distribution | None, c: Array) -> Array | None:
+    """lam = c E e^z under the last marginal."""
+    if not isinstance(q, Normal):
+        return None
+    return np.asarray(c * np.exp(np.minimum(q.mean() + 0.5 * q.var(), 300.0)))
+
+
+Solved = tuple[Distribution, dict[str, Distribution]]
+
+
+def _gaussian(links: tuple[Link, ...], t: Target) -> Solved:
+    found = solve_gaussian(t.p, t.mu, t.s, t.c, start=t.start)
     gammas = push_forward(links, LogNormal, log_mean=found.mean, log_var=found.var)
-    return {"": Normal._trusted(mean=found.mean, var=found.var), **gammas}
+    return Normal._trusted(mean=found.mean, var=found.var), gammas
 
 
-def _gamma(links: tuple[Link, ...], *target: Array) -> dict[str, Distribution]:
-    found = solve_gamma(*target)
+def _gamma(links: tuple[Link, ...], t: Target) -> Solved:
+    found = solve_gamma(t.p, t.mu, t.s, t.c)
     gammas = push_forward(links, Gamma, shape=found.shape, rate=found.rate)
-    return {"": LogGamma._trusted(scale=1.0 / found.rate, shape=found.shape), **gammas}
+    return LogGamma._trusted(scale=1.0 / found.rate, shape=found.shape), gammas
 
 
-def _dual(links: tuple[Link, ...], p: Array, mu: Array, s: Array, c: Array) -> dict[str, Distribution]:
+def _dual(links: tuple[Link, ...], t: Target) -> Solved:
     """The z side with the Jacobian, the gamma side without, as published (section 0.2)."""
-    z = _gaussian(links, p, mu, s + len(links), c)[""]
-    return {**_gamma(links, p, mu, s, c), "": z}
+    return _gaussian(links, t._replace(s=t.s + len(links)))[0], _gamma(links, t)[1]
 
 
 _SOLVERS = {"gaussian": _gaussian, "gamma": _gamma, "dual": _dual}
 
 
-def _damped_link(block: LinkBlock, state: State, z: Distribution, damping: float) -> tuple[Distribution, dict[str, Distribution]]:
+def _damped_link(block: LinkBlock, state: State, z: Distribution, damping: float) -> Solved:
     old = state.marginals[block.z]
     if block.form != "gaussian" or not isinstance(old, Normal):
         raise NoRule(f"damping works on natural parameters of a Gaussian; q({block.z}) has the form {block.form!r}")

@@ -8,11 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inference.links._edges import Edges, Equation, bracket, equation, read_edges
+from inference.links._edges import EPSILON, Edges, Equation, bracket, equation, read_edges
 from inference.links._newton import bracketed_newton
 from inference.types import Array
 
 SLACK = 0.5
+
+NEAR = 4.0
+"""How far in log lam an earlier solution may be to be worth starting from."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,14 +107,29 @@ def rate_times_exp(c: Array | float, exponent: Array | float) -> Array:
 def solve_regular(edges: Edges, start: Array | None, tolerance: float) -> tuple[tuple[Array, Array, Array], int]:
     """``(mean, var, lam)`` of edges with ``p > 0`` and ``c > 0``, and the Newton steps of the slowest one."""
     e = equation(edges)
-    low, high, first = bracket(e, SLACK)
-    if start is not None:
-        first = np.where(start > 0.0, np.log(np.where(start > 0.0, start, 1.0)), first)
+    around = None if start is None else _bracket_around(e, start)
+    low, high, first = bracket(e, SLACK) if around is None else around
     x, steps = bracketed_newton(_residual, low, high, first, e, tolerance=tolerance)
     lam = np.exp(x)
     var = 1.0 / (e.p + lam)
     mean = np.where(lam > e.p, x - e.log_c - 0.5 * var, e.mu + (e.s - lam) / e.p)
     return (mean, var, lam), steps
+
+
+def _bracket_around(e: Equation, start: Array) -> tuple[Array, Array, Array] | None:
+    """``(low, high, start)`` from an earlier solution, or None where one of them is too far off to help.
+
+    The equation's slope is at least 1, so the root is no further from a point than the equation's value there; this
+    costs one evaluation where the bracket of 2.1 costs three Wright omegas.
+    """
+    if not (start > 0.0).all():
+        return None
+    x = np.log(start)
+    value, _, noise = _residual(x, *e)
+    if not (np.abs(value) <= NEAR).all():
+        return None
+    margin = 2.0 * noise + 4.0 * EPSILON * np.abs(x)
+    return x - np.maximum(value, 0.0) - margin, x - np.minimum(value, 0.0) + margin, x
 
 
 def _residual(x: Array, *parameters: Array) -> tuple[Array, Array, Array]:

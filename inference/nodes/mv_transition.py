@@ -111,7 +111,10 @@ class MvTransition(Node):
         lead = (1,) * (q["x"].mean.ndim - 1)
         matrix = np.eye(len(self.precision)) if self.matrix is None else self.matrix
         offset = None if self.offset is None else self.offset.reshape(*lead, -1)
-        coefficient, precision = matrix.reshape(*lead, *matrix.shape), self.precision.reshape(*lead, *self.precision.shape)
+        coefficient, precision = (
+            matrix.reshape(*lead, *matrix.shape),
+            self.precision.reshape(*lead, *self.precision.shape),
+        )
         return Linear("x", "mean", coefficient, precision, offset, vector_input=True, vector_output=True)
 
     def forward(self, port: str, q: Inbox) -> Distribution:

@@ -8,7 +8,7 @@ import contextlib
 import importlib
 import platform
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -145,3 +145,16 @@ def to_arviz(reference: "ReferencePosterior") -> Any:
     }
     arviz = load("arviz")
     return arviz.from_dict(groups) if _array_stats() is not None else arviz.from_dict(**groups)
+
+
+def container_of_draws(draws: Mapping[str, Array], plates: Mapping[str, Sequence[str]]) -> Any:
+    """Draws ``(draws, *plates, *event)`` by name as one chain in ArviZ's container, with the plates as dimensions."""
+    xarray = load("xarray")
+    variables = {}
+    for name, values in draws.items():
+        event = [f"{name}_{k}" for k in range(values.ndim - 1 - len(plates[name]))]
+        variables[name] = (("chain", "draw", *plates[name], *event), values[None])
+    dataset = xarray.Dataset(variables)
+    if _array_stats() is not None:
+        return xarray.DataTree.from_dict({"/posterior": dataset})
+    return load("arviz").InferenceData(posterior=dataset)
