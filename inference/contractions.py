@@ -9,12 +9,12 @@ from math import prod
 
 import numpy as np
 
-from inference.types import Array
+from inference.types import Values
 
 Axes = tuple[int, ...]
 
 
-def lift(array: Array, event_ndim: int) -> Array:
+def lift(array: Values, event_ndim: int) -> Values:
     """A scalar over plates, with ``event_ndim`` axes appended.
 
     Example
@@ -25,7 +25,7 @@ def lift(array: Array, event_ndim: int) -> Array:
     return array.reshape(array.shape + (1,) * event_ndim)
 
 
-def total_of_array(array: Array, axes: Axes, sizes: Sequence[int], mask: Array | None, event_ndim: int) -> Array:
+def total_of_array(array: Values, axes: Axes, sizes: Sequence[int], mask: Values | None, event_ndim: int) -> Values:
     """Sum over ``axes`` of ``array`` times the mask (1 where present, None where everywhere).
 
     Example
@@ -39,7 +39,7 @@ def total_of_array(array: Array, axes: Axes, sizes: Sequence[int], mask: Array |
     return summed if repeats == 1 else summed * float(repeats)
 
 
-def contract(weight: Array, vector: Array, axes: Axes, sizes: Sequence[int]) -> Array:
+def contract(weight: Values, vector: Values, axes: Axes, sizes: Sequence[int]) -> Values:
     """sum_j weight_j vector_j, without forming the products.
 
     Example
@@ -60,7 +60,7 @@ def contract(weight: Array, vector: Array, axes: Axes, sizes: Sequence[int]) -> 
     return np.expand_dims(summed, tuple(both))
 
 
-def weighted_gram(weight: Array, vector: Array, axes: Axes, sizes: Sequence[int]) -> Array:
+def weighted_gram(weight: Values, vector: Values, axes: Axes, sizes: Sequence[int]) -> Values:
     """sum_j weight_j v_j v_j', one matrix product an entry of the plates that remain.
 
     Example
@@ -84,7 +84,7 @@ def weighted_gram(weight: Array, vector: Array, axes: Axes, sizes: Sequence[int]
     return np.expand_dims(_grams(w, v), tuple(rows))
 
 
-def _grams(w: Array, v: Array) -> Array:
+def _grams(w: Values, v: Values) -> Values:
     """(w, v) of shapes (..., J), (..., J, d) to sum_j w_j v_j v_j'; one entry at a time where one v serves many w."""
     if prod(v.shape[:-2]) != 1:
         return np.matmul((w[..., None] * v).swapaxes(-1, -2), v)
@@ -95,7 +95,7 @@ def _grams(w: Array, v: Array) -> Array:
     return out.reshape(*w.shape[:-1], *out.shape[1:])
 
 
-def quadratic(vector: Array, matrix: Array) -> Array:
+def quadratic(vector: Values, matrix: Values) -> Values:
     """v' M v; the rows that meet one matrix go through it together.
 
     Example
@@ -115,7 +115,7 @@ def quadratic(vector: Array, matrix: Array) -> Array:
     return forms.transpose(*np.argsort(order))
 
 
-def dot(left: Array, right: Array) -> Array:
+def dot(left: Values, right: Values) -> Values:
     """The inner product over the last axis, broadcast over the others.
 
     Example
@@ -126,7 +126,7 @@ def dot(left: Array, right: Array) -> Array:
     return np.einsum("...d,...d->...", left, right)
 
 
-def flatten(array: Array, axes: Sequence[int], event_ndim: int) -> Array:
+def flatten(array: Values, axes: Sequence[int], event_ndim: int) -> Values:
     """``axes`` merged into one that stands right before the event.
 
     Example
@@ -141,15 +141,15 @@ def flatten(array: Array, axes: Sequence[int], event_ndim: int) -> Array:
 
 
 def _sum_where_alone(
-    array: Array, other: Array, axes: Axes, sizes: Sequence[int], event_ndim: int = 0
-) -> tuple[Array, float]:
+    array: Values, other: Values, axes: Axes, sizes: Sequence[int], event_ndim: int = 0
+) -> tuple[Values, float]:
     """``array`` summed over those ``axes`` along which ``other`` is constant, and how often neither of them varies."""
     alone = tuple(k for k in axes if array.shape[k] != 1 and other.shape[k] == 1)
     repeats = prod(sizes[k] for k in axes if array.shape[k] == 1 and other.shape[k] == 1)
     return (array.sum(axis=alone, keepdims=True) if alone else array), float(repeats)
 
 
-def inner(left: Array, right: Array) -> Array:
+def inner(left: Values, right: Values) -> Values:
     """dot(left, right) by matrix products where each varies along plates that the other does not.
 
     Example

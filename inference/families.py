@@ -19,9 +19,9 @@ from scipy.special import expit, logit
 from inference.distributions import Bernoulli, Beta, Distribution, Gamma, MvNormal, Normal
 from inference.errors import ImproperMarginal
 from inference.structure import Variable
-from inference.types import Array
+from inference.types import Values
 
-Naturals = tuple[Array, ...]
+Naturals = tuple[Values, ...]
 
 _COEFFICIENTS = {"real": (1, 2), "positive": (0, 0), "probability": (0, 0), "binary": (0,)}
 
@@ -102,7 +102,7 @@ def naturals_of(distribution: Distribution) -> Naturals:
     raise TypeError(f"{type(distribution).__name__} is not of a conjugate family")
 
 
-def _mv_normal(variable: Variable, linear: Array, precision: Array) -> Distribution:
+def _mv_normal(variable: Variable, linear: Values, precision: Values) -> Distribution:
     try:
         return MvNormal.from_natural(linear, precision)
     except ValueError as error:
@@ -112,7 +112,7 @@ def _mv_normal(variable: Variable, linear: Array, precision: Array) -> Distribut
         ) from error
 
 
-def _demand(variable: Variable, holds: Array, what: str, values: Array, allowed: str) -> None:
+def _demand(variable: Variable, holds: Values, what: str, values: Values, allowed: str) -> None:
     if np.all(holds):
         return
     place = tuple(int(k) for k in np.argwhere(~np.asarray(holds))[0])

@@ -6,9 +6,10 @@ the local variables are then inferred as always.
 """
 
 import warnings
-from collections.abc import Iterable, Mapping
+from abc import ABC
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
@@ -29,19 +30,45 @@ from inference.structure import Factor, FactorGraph, Known, Variable
 MODES = ("forward", "mixture", "vmp")
 
 
-class Predictor(Protocol):
-    """What predicting needs of a result, fresh or loaded."""
+class Predictor(ABC):
+    """What can predict: a fresh result or a loaded one.
 
-    @property
-    def model(self) -> Model: ...
-    @property
-    def schema(self) -> Schema: ...
-    @property
-    def marginals(self) -> Mapping[str, Distribution]: ...
-    @property
-    def joints(self) -> Mapping[tuple[str, str], NormalGamma]: ...
-    @property
-    def constraints(self) -> Iterable[Constraint]: ...
+    It has the ``model``, the ``schema`` of its data, the ``marginals`` and ``joints`` it found, and its ``constraints``.
+    """
+
+    model: Model
+    schema: Schema
+    marginals: Mapping[str, Distribution]
+    joints: Mapping[tuple[str, str], NormalGamma]
+    constraints: tuple[Constraint, ...]
+
+    def predict(
+        self, data: Mapping[str, Any], mode: str = "forward", *, rows: str | None = None, **options: Any
+    ) -> Any:
+        """Predict the missing data of new rows, the global marginals frozen (message_passing 4.6).
+
+        Parameters
+        ----------
+        data : the new rows; observed data that are left out are predicted, constants are those of training
+        mode : ``forward`` plugs in the means of precisions and sends nothing back from what is predicted; ``mixture``
+            averages over draws of every precision (``n_samples``, ``seed``, ``reweight``) and is best calibrated; ``vmp``
+            is mean field with a latent y, overconfident, for comparison
+        rows : the plate of the new rows, where the given data do not tell
+
+        Returns
+        -------
+        a distribution in the units of the data, or a dictionary of them where several data are missing
+
+        Raises
+        ------
+        SpecError : an unknown mode or plate.
+        DataError : something was left out that new rows need.
+        """
+        if mode not in MODES:
+            raise SpecError(f"predict knows the modes {', '.join(MODES)}, not {mode!r}")
+        rule = {"forward": forward, "mixture": mixture, "vmp": vmp}[mode]
+        found = rule(problem(self, data, rows), **options)
+        return next(iter(found.values())) if len(found) == 1 else found
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,25 +79,6 @@ class Problem:
     frozen: Mapping[str, Distribution]
     joints: Mapping[tuple[str, str], NormalGamma]
     constraints: tuple[Any, ...]
-
-
-def predict(result: Predictor, data: Mapping[str, Any], mode: str = "forward", **options: Any) -> Any:
-    """Predict the missing data of new rows; see :meth:`inference.result.Result.predict`.
-
-    Raises
-    ------
-    SpecError : an unknown mode.
-
-    Example
-    -------
-    >>> predict.__name__
-    'predict'
-    """
-    if mode not in MODES:
-        raise SpecError(f"predict knows the modes {', '.join(MODES)}, not {mode!r}")
-    rule = {"forward": forward, "mixture": mixture, "vmp": vmp}[mode]
-    found = rule(problem(result, data, rows=options.pop("rows", None)), **options)
-    return next(iter(found.values())) if len(found) == 1 else found
 
 
 def problem(result: Predictor, data: Mapping[str, Any], rows: str | None = None) -> Problem:

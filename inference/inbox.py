@@ -13,10 +13,10 @@ import numpy as np
 from inference.contractions import Axes
 from inference.distributions import Distribution, MvNormal, NormalGamma
 from inference.structure import Factor, Held, Known, Plate, Variable
-from inference.types import Array
+from inference.types import Values
 
 
-def align(array: Array, held: Held, plates: tuple[Plate, ...], event_ndim: int) -> Array:
+def align(array: Values, held: Held, plates: tuple[Plate, ...], event_ndim: int) -> Values:
     """An array over the plates of ``held``'s variable as one over ``plates``, size 1 where it does not vary.
 
     Example
@@ -43,7 +43,7 @@ class Moments:
     """Expectations of one port, computed when they are asked for."""
 
     def __init__(
-        self, held: Held, marginal: Distribution | None, plates: tuple[Plate, ...], kept: dict[Axes, Array]
+        self, held: Held, marginal: Distribution | None, plates: tuple[Plate, ...], kept: dict[Axes, Values]
     ) -> None:
         self._held, self._marginal, self._plates = held, marginal, plates
         self.kept = kept if marginal is None else None
@@ -61,18 +61,18 @@ class Moments:
             raise TypeError(f"{self._held} is known and has no marginal")
         return self._marginal
 
-    def aligned(self, array: Array, event_ndim: int = 0) -> Array:
+    def aligned(self, array: Values, event_ndim: int = 0) -> Values:
         """An array over the variable's plates, aligned with the factor's."""
         return align(array, self._held, self._plates, event_ndim)
 
     @cached_property
-    def mean(self) -> Array:
+    def mean(self) -> Values:
         """E x."""
         values = self._held.filled if isinstance(self._held, Known) else self.distribution.mean()
         return self.aligned(values, self.event_ndim)
 
     @cached_property
-    def var(self) -> Array:
+    def var(self) -> Values:
         """Var x of a scalar, zero where it is known."""
         if self.known:
             return np.zeros((1,) * len(self._plates))
@@ -84,7 +84,7 @@ class Moments:
         return isinstance(self._marginal, MvNormal) and self._marginal.is_diagonal
 
     @cached_property
-    def covariance(self) -> Array | None:
+    def covariance(self) -> Values | None:
         """Cov x of a vector (its diagonal where :attr:`diagonal` holds), or None where it is known."""
         if self.known:
             return None
@@ -96,7 +96,7 @@ class Moments:
         return np.zeros((1,) * len(self._plates) + self._held.event * 2)  # a point mass
 
     @cached_property
-    def mean_log(self) -> Array:
+    def mean_log(self) -> Values:
         """E log x of a positive variable or a probability."""
         if self.known:
             return np.log(self.mean)
@@ -104,7 +104,7 @@ class Moments:
         return self.aligned(distribution.mean_log())
 
     @cached_property
-    def mean_log1m(self) -> Array:
+    def mean_log1m(self) -> Values:
         """E log(1 - x) of a probability."""
         if self.known:
             return np.log1p(-self.mean)
@@ -121,10 +121,10 @@ class Pair:
     """
 
     ports: tuple[str, str]
-    mapped_mean: Array
-    mapped_var: Array
-    cross: Array
-    entropy: Array
+    mapped_mean: Values
+    mapped_var: Values
+    cross: Values
+    entropy: Values
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +148,7 @@ class Inbox(Mapping[str, Moments]):
 def read(
     factor: Factor,
     marginals: Mapping[str, Distribution],
-    kept: Mapping[str, dict[Axes, Array]],
+    kept: Mapping[str, dict[Axes, Values]],
     pair: Pair | None = None,
     joint: NormalGamma | None = None,
     without: tuple[str, ...] = (),

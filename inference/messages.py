@@ -10,7 +10,7 @@ from inference.families import Naturals, flat, marginal
 from inference.nodes._base import Message
 from inference.program import Program, State
 from inference.structure import Factor, Variable
-from inference.types import Array
+from inference.types import Values
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ class Messages:
         return VariableMessages(graph.variables[variable], self._program, found)
 
 
-def _without(factor: Factor, plate: str, row: int) -> Array | None:
+def _without(factor: Factor, plate: str, row: int) -> Values | None:
     names = [p.name for p in factor.plates]
     if plate not in names:
         return None

@@ -1,42 +1,76 @@
-"""How a known array finds its plates, and what it may hold at a port."""
+"""How a known array becomes what a port holds: its numbers, its name, its plates and what it may not be."""
 
+import numbers
 from collections.abc import Mapping
+from decimal import Decimal
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
+from inference.distributions import Distribution
 from inference.errors import DataError, SpecError
-from inference.nodes._base import Node
-from inference.structure import Held, Known, Plate, Variable
+from inference.structure import Known, Plate, Variable
 from inference.types import Array
+
+_ALLOWED = {"positive": "above 0", "probability": "between 0 and 1", "binary": "0 or 1"}
 
 
 def as_array(values: Any, name: str) -> Array:
-    """Numbers as float64, with None and masked entries as NaN.
+    """Numbers as float64, with None, pandas' NA and masked entries as NaN; what has ``__array__`` may be given.
 
     Raises
     ------
-    DataError : it holds something that is no number, or an infinity.
+    DataError : it holds something that is no number, or an infinity; the text names the place.
 
     Example
     -------
     >>> as_array([1, None], "y")
     array([ 1., nan])
     """
-    if isinstance(values, np.ndarray) and values.dtype == np.float64 and not np.ma.isMaskedArray(values):
-        array = values
-    elif np.ma.isMaskedArray(values):
-        array = values.astype(np.float64).filled(np.nan)
-    else:
-        try:
-            array = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise DataError(f"data {name!r} is not an array of numbers ({error}); None and NaN mark missing") from None
+    masked = isinstance(values, np.ma.MaskedArray)
+    array = np.asarray(values.data if masked else _as_given(values, name))
+    if array.dtype.kind == "O":
+        array = _numbers_of(array, name)
+    elif array.dtype.kind not in "fiub":
+        raise DataError(
+            f"data {name!r} holds {array.dtype} values; numbers are allowed, None and NaN mark missing ones"
+        )
+    array = array.astype(np.float64, copy=False)
+    if masked and np.ma.getmask(values) is not np.ma.nomask:
+        array = np.where(np.ma.getmaskarray(values), np.nan, array)
     if np.isinf(array).any():
-        place = tuple(int(k) for k in np.argwhere(np.isinf(array))[0])
-        raise DataError(f"data {name!r} is infinite at {place}; infer needs finite numbers, or NaN where missing")
+        place = _first(np.isinf(array))
+        raise DataError(f"data {name!r} is infinite{place}; numbers must be finite, or NaN where they are missing")
     return array
+
+
+def _as_given(values: Any, name: str) -> Any:
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"data {name!r} makes no array ({error}); give numbers in rows of one length, None and NaN mark missing ones"
+        ) from None
+
+
+def _numbers_of(array: Array, name: str) -> Array:
+    flat = [_number(x) for x in array.ravel()]
+    wrong = [k for k, x in enumerate(flat) if x is None]
+    if wrong:
+        found = array.ravel()[wrong[0]]
+        place = tuple(int(k) for k in np.unravel_index(wrong[0], array.shape))
+        raise DataError(
+            f"data {name!r} holds {found!r} ({type(found).__name__}){f' at {place}' if place else ''}; numbers are "
+            "allowed, None and NaN mark missing ones"
+        )
+    return np.array(flat, dtype=np.float64).reshape(array.shape)
+
+
+def _number(x: Any) -> float | None:
+    if x is None or type(x).__name__ in ("NAType", "MaskedConstant"):
+        return np.nan
+    return float(x) if isinstance(x, numbers.Real | Decimal | np.bool_) else None
 
 
 def plates_of(plates: Plate | tuple[Plate, ...] | list[Plate]) -> tuple[Plate, ...]:
@@ -51,90 +85,142 @@ def plates_of(plates: Plate | tuple[Plate, ...] | list[Plate]) -> tuple[Plate, .
     >>> plates_of(Plate("row", 3))
     (Plate(name='row', size=3),)
     """
-    several = (plates,) if isinstance(plates, Plate) else tuple(plates)
+    several = tuple(plates) if isinstance(plates, tuple | list) else (plates,)
     for plate in several:
         if not isinstance(plate, Plate):
             raise SpecError(f"plates are made by m.plate(name, size); got {plate!r}")
     if len({p.name for p in several}) != len(several):
-        raise SpecError(f"a plate is named twice in {[p.name for p in several]}")
+        raise SpecError(f"a plate is named twice in {[p.name for p in several]}; a factor is repeated over each once")
     return several
 
 
-def known(label: str, array: Array, plates: tuple[Plate, ...], event_ndim: int, kind: str = "real") -> Known:
-    """A known value whose leading axes are these plates.
+def sizes_said(plates: tuple[Plate, ...]) -> str:
+    """The plates with their sizes, for an error.
 
     Example
     -------
-    >>> known("y", np.zeros(3), (Plate("row", 3),), 0).event
-    ()
+    >>> sizes_said((Plate("row", 3), Plate("expert", 2)))
+    'row=3, expert=2'
     """
-    return Known(label, array, plates, array.shape[array.ndim - event_ndim :], kind)
+    return ", ".join(f"{p.name}={p.size}" for p in plates) or "no plates"
 
 
-def place_known(
-    label: str,
-    letter: str,
-    port: str,
-    value: Any,
-    node: Node,
-    given: Mapping[str, Any],
-    plates: tuple[Plate, ...],
-    data: Mapping[str, Any],
-    event: tuple[int, ...] | None = None,
-) -> Held:
-    """What a port holds: a variable as it is, an array with the plates its shape fits.
+class Labels:
+    """The names of the known arrays of a model: that of the datum an array is, else of where it was used first."""
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self._data = [(name, value) for name, value in data.items() if isinstance(value, np.ndarray | float)]
+        self._used: dict[str, Any] = {}
+
+    def of(self, value: Any, fallback: str) -> str:
+        """The label of an array; one array has one label, and different arrays have different ones.
+
+        Raises
+        ------
+        SpecError : a datum comes after other values that were given its name.
+        """
+        if isinstance(value, np.ndarray):
+            for name, other in self._used.items():
+                if other is value:
+                    return name
+        for name, datum in self._data:
+            if datum is value:
+                return self._datum(name, value)
+        return self._new(fallback, value)
+
+    def _datum(self, name: str, value: Any) -> str:
+        if self._used.setdefault(name, value) is not value:
+            raise SpecError(
+                f"datum {name!r} is used after other values that are called {name!r}; missing values are predicted by "
+                "name, so give those another: m.data(name, values, plates=...)"
+            )
+        return name
+
+    def _new(self, name: str, value: Any) -> str:
+        label, count = name, 1
+        while label in self._used and self._used[label] is not value:
+            count += 1
+            label = f"{name}#{count}"
+        self._used[label] = value
+        return label
+
+
+def place(where: str, label: str, value: Any, kind: str, event_ndim: int, plates: tuple[Plate, ...]) -> Known:
+    """A known value at a port: an array as it is labelled, over the leading plates of its factor.
 
     Raises
     ------
-    SpecError : the shape fits no plates, or fits several; the text says how to name them.
-    DataError : the values are not allowed at this port.
+    SpecError : it is no array, or its shape does not begin with the sizes of the plates; the text says what to write.
+    DataError : it holds what is no finite number.
     """
-    if isinstance(value, Variable):
-        return value
-    kind = node.port_types()[port]
-    event_ndim = node.event_ndim(port, given) if event is None else len(event)
-    where = f"{letter} {label!r}, port {port}"
     if isinstance(value, Known):
-        fitted = known(value.label, value.values, value.plates, len(value.event), kind)
-    else:
-        name = next((k for k, v in data.items() if v is value), label if event is not None else f"{label}.{port}")
-        array = as_array(value, name)
-        if array.ndim < event_ndim:
-            raise SpecError(f"{where} takes vectors, got an array of shape {array.shape}")
-        fitted = known(name, array, _fit(where, array.shape[: array.ndim - event_ndim], plates), event_ndim, kind)
-    if event is not None and fitted.event != event:
-        raise SpecError(f"{where}: the observed values have event shape {fitted.event}, the variable {event}")
-    _check_values(where, fitted, port in node.may_miss)
-    return fitted
+        return Known(value.label, value.values, value.plates, value.event, kind)
+    refuse_non_numbers(where, value)
+    array = as_array(value, label)
+    if array.ndim < event_ndim:
+        raise SpecError(f"{where} takes vectors, got an array of shape {array.shape}; its last axis is the vector")
+    shape = array.shape[: array.ndim - event_ndim]
+    return Known(label, array, _leading(where, label, shape, plates), array.shape[array.ndim - event_ndim :], kind)
 
 
-def _fit(where: str, shape: tuple[int, ...], plates: tuple[Plate, ...]) -> tuple[Plate, ...]:
-    """Leading plates where the sizes fit, else the only choice of plates in order that fits."""
-    sizes = tuple(p.size for p in plates)
-    if sizes[: len(shape)] == shape:
+def refuse_non_numbers(where: str, value: Any) -> None:
+    """Say what to write in place of what is no array.
+
+    Raises
+    ------
+    SpecError : a distribution, a plate, a name, a function or several variables.
+    """
+    remedy = None
+    if isinstance(value, Distribution):
+        remedy = "make it a variable, m.prior(name, distribution), and pass that"
+    elif isinstance(value, str | bytes):
+        remedy = "pass the variable that the letter returned, or an array, not a name"
+    elif isinstance(value, list | tuple) and any(isinstance(v, Variable) for v in value):
+        remedy = "one variable goes to one port; several of a kind are one variable over a plate"
+    elif isinstance(value, Plate | Mapping) or callable(value) or value is None:
+        remedy = "pass a variable, a number or an array"
+    if remedy is not None:
+        raise SpecError(f"{where} takes a variable or numbers, got {value!r}; {remedy}")
+
+
+def _leading(where: str, label: str, shape: tuple[int, ...], plates: tuple[Plate, ...]) -> tuple[Plate, ...]:
+    """The axes of an array are the leading plates: what it means never depends on which sizes happen to agree."""
+    if tuple(p.size for p in plates[: len(shape)]) == shape:
         return plates[: len(shape)]
     fits = [c for c in combinations(plates, len(shape)) if tuple(p.size for p in c) == shape]
-    if len(fits) == 1:
-        return fits[0]
-    named = ", ".join(f"{p.name}={p.size}" for p in plates) or "none"
-    problem = "fits no choice of" if not fits else "fits several choices of"
+    said = " or ".join(f"m.data({label!r}, values, plates=({', '.join(p.name for p in c)}))" for c in fits)
+    remedy = f"say which they are: {said}" if fits else "give it that shape, or pass plates= that have it"
     raise SpecError(
-        f"{where}: an array with plate axes {shape} {problem} the plates ({named}); name its plates with "
-        "m.data(name, values, plates=...), or pass plates= to the letter"
+        f"{where}: an array with plate axes {shape} does not begin with the plates ({sizes_said(plates)}); {remedy}"
     )
 
 
-def _check_values(where: str, value: Known, may_miss: bool) -> None:
+def check_values(where: str, value: Known, may_miss: bool) -> None:
+    """Whether a port may hold these values.
+
+    Raises
+    ------
+    DataError : a value is missing where none may be, or is not of the port's type; the text names the place.
+    """
     array = value.values
     if not may_miss and np.isnan(array).any():
-        place = tuple(int(k) for k in np.argwhere(np.isnan(array))[0])
         raise DataError(
-            f"{where}: {value.label!r} is NaN at {place}, and a value may not be missing here; drop or impute these "
-            "rows, or make the port a latent variable with a prior"
+            f"{where}: {value.label!r} is NaN{_first(np.isnan(array))}, and a value may not be missing here; drop or "
+            "impute these rows, or make the port a latent variable with a prior"
         )
-    seen = array[~np.isnan(array)]
-    allowed = {"positive": seen > 0, "probability": (seen > 0) & (seen < 1), "binary": (seen == 0) | (seen == 1)}
-    said = {"positive": "above 0", "probability": "between 0 and 1", "binary": "0 or 1"}
-    if value.type in allowed and not np.all(allowed[value.type]):
-        wrong = seen[~allowed[value.type]][0]
-        raise DataError(f"{where}: {value.label!r} holds {wrong:.6g}; a {value.type} value is {said[value.type]}")
+    wrong = {
+        "positive": array <= 0,
+        "probability": (array <= 0) | (array >= 1),
+        "binary": ~(np.isnan(array) | (array == 0) | (array == 1)),
+    }.get(value.type)
+    if wrong is not None and wrong.any():
+        found, place_ = array[wrong].ravel()[0], _first(wrong)
+        raise DataError(
+            f"{where}: {value.label!r} is {found:.6g}{place_}; a {value.type} value is {_ALLOWED[value.type]}"
+        )
+
+
+def _first(where: Array) -> str:
+    """The first place at which an array is true, in words."""
+    place_ = tuple(int(k) for k in np.argwhere(where)[0])
+    return f" at {place_}" if place_ else ""

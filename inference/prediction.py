@@ -13,7 +13,7 @@ from inference.errors import NoRule
 from inference.inbox import align
 from inference.program import Program, State
 from inference.structure import Factor, Known
-from inference.types import Array
+from inference.types import Values
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +21,7 @@ class Product:
     """The product of the forward messages on a datum, and the log integral it was normalised by."""
 
     distribution: Distribution
-    log_normaliser: Array
+    log_normaliser: Values
 
 
 def predict_missing(program: Program, state: State) -> dict[str, Distribution]:
@@ -109,7 +109,7 @@ def _gaussian_product(
     return Product(Normal(linear / precision, 1.0 / precision), normaliser)
 
 
-def _others_present(factor: Factor, port: str) -> Array:
+def _others_present(factor: Factor, port: str) -> Values:
     mask = np.ones((1,) * len(factor.plates))
     for name, held in factor.ports.items():
         if name != port and isinstance(held, Known) and held.present is not None:
@@ -117,7 +117,7 @@ def _others_present(factor: Factor, port: str) -> Array:
     return mask
 
 
-def _summed(factor: Factor, held: Known, array: Array, mask: Array) -> Array:
+def _summed(factor: Factor, held: Known, array: Values, mask: Values) -> Values:
     """Sum over the factor's plates that the datum lacks, in the datum's order of plates."""
     names = [p.name for p in factor.plates]
     keep = [names.index(p.name) for p in held.plates]
@@ -132,6 +132,6 @@ def _known(place: tuple[Factor, str]) -> Known:
     return held
 
 
-def _gone(program: Program, label: str) -> Array:
+def _gone(program: Program, label: str) -> Values:
     held = next(h for f in program.graph.factors for h in f.ports.values() if isinstance(h, Known) and h.label == label)
     return np.zeros(tuple(p.size for p in held.plates), bool) if held.present is None else ~held.present

@@ -18,7 +18,7 @@ from inference.inbox import Inbox, Pair, align, read
 from inference.nodes.exp_link import ExpLink
 from inference.structure import Factor, FactorGraph, Known, Variable
 from inference.terms import Quantity, Term, total
-from inference.types import Array
+from inference.types import Values
 
 if TYPE_CHECKING:
     from inference.blocks._base import Block
@@ -61,17 +61,18 @@ class Program:
             self.joints |= block.joints(graph)
             self.children |= block.children
             self.silent |= set(block.silent)
-        self._kept: dict[str, dict[str, dict[Axes, Array]]] = {
+        self._routes: dict[tuple[str, int], _Route] = {}
+        self._kept: dict[str, dict[str, dict[Axes, Values]]] = {
             f.name: {port: {} for port in f.ports} for f in graph.factors
         }
 
     @cached_property
-    def masks(self) -> dict[str, Array | None]:
+    def masks(self) -> dict[str, Values | None]:
         """For each factor 1 where it is present and 0 where a known port is missing, or None."""
         return {f.name: _mask(f) for f in self.graph.factors}
 
     @cached_property
-    def counts(self) -> dict[str, Array]:
+    def counts(self) -> dict[str, Values]:
         """How often the entropy of each element of each variable stands in the Bethe free energy (1.7).
 
         Its degree less one, less one for every factor that takes it off: as a cluster by itself, as the conditioned-on
@@ -100,7 +101,7 @@ class Program:
         """The mean-field message toward a port, summed to the plates of the variable it holds."""
         return self.reduce(factor, port, factor.node.message(port, self.inbox(factor, state)))
 
-    def reduce(self, factor: Factor, port: str, message: tuple[Quantity, ...], mask: Array | None = None) -> Naturals:
+    def reduce(self, factor: Factor, port: str, message: tuple[Quantity, ...], mask: Values | None = None) -> Naturals:
         """Coefficients over the factor's plates, summed over those the variable at ``port`` lacks."""
         held = factor.ports[port]
         assert isinstance(held, Variable)
@@ -110,25 +111,28 @@ class Program:
         )
 
     def reduce_one(
-        self, factor: Factor, held: Variable, quantity: Quantity, event_ndim: int, mask: Array | None = None
-    ) -> Array:
+        self, factor: Factor, held: Variable, quantity: Quantity, event_ndim: int, mask: Values | None = None
+    ) -> Values:
         """One quantity over the factor's plates, summed to those of a variable it holds; ``mask`` drops more of it."""
         present = self.masks[factor.name]
         if mask is not None:
             present = mask if present is None else present * mask
-        names = [p.name for p in factor.plates]
-        keep = [names.index(p.name) for p in held.plates]
-        axes = tuple(k for k in range(len(names)) if k not in keep)
-        summed = total(_padded(quantity, len(names), event_ndim), axes, factor.sizes, present, event_ndim)
-        event = summed.shape[len(names) :]
-        summed = summed.reshape((*(summed.shape[k] for k in sorted(keep)), *event))
-        order = np.argsort(np.argsort(keep))
-        if len(keep) > 1 and list(order) != list(range(len(keep))):
-            summed = summed.transpose(*order, *range(len(keep), summed.ndim))
-        spread = np.broadcast_to(summed, (*(p.size for p in held.plates), *event))
-        if held.gather is None:
-            return spread
-        return held.gather.scatter(spread, held.root.plates.index(held.gather.source))
+        route = self._route(factor, held)
+        n = len(factor.sizes)
+        summed = total(_padded(quantity, n, event_ndim), route.axes, factor.sizes, present, event_ndim)
+        event = summed.shape[n:]
+        kept = summed.reshape((*(summed.shape[k] for k in route.kept), *event))
+        if route.order is not None:
+            kept = kept.transpose(*route.order, *range(len(route.order), kept.ndim))
+        shape = (*route.sizes, *event)
+        spread = kept if kept.shape == shape else np.broadcast_to(kept, shape)
+        return spread if held.gather is None else held.gather.scatter(spread, route.source)
+
+    def _route(self, factor: Factor, held: Variable) -> "_Route":
+        key = (factor.name, id(held))
+        if key not in self._routes:
+            self._routes[key] = _Route.of(factor, held)
+        return self._routes[key]
 
     def incoming(self, variable: str, state: State, *, skip: tuple[str, ...] = ()) -> Naturals:
         """The product of the mean-field messages of all factors that touch a variable, but those in ``skip``."""
@@ -152,10 +156,34 @@ class Program:
         summed = total(_padded(quantity, n, 0), tuple(range(n)), factor.sizes, self.masks[factor.name], 0)
         return float(summed.reshape(()))
 
-    def instances(self, factor: Factor, held: Variable) -> Array:
+    def instances(self, factor: Factor, held: Variable) -> Values:
         """How many present factors touch each element of a variable through this port, over its base plates."""
         ones = np.ones((1,) * len(factor.plates))
         return self.reduce_one(factor, held, ones, 0)
+
+
+@dataclass(frozen=True)
+class _Route:
+    """From a factor's plates to those of a variable: which are summed, which stay, in which order."""
+
+    axes: Axes
+    kept: tuple[int, ...]
+    order: tuple[int, ...] | None
+    sizes: tuple[int, ...]
+    source: int
+
+    @classmethod
+    def of(cls, factor: Factor, held: Variable) -> "_Route":
+        names = [p.name for p in factor.plates]
+        places = [names.index(p.name) for p in held.plates]
+        order = tuple(sorted(places).index(k) for k in places)
+        return cls(
+            axes=tuple(k for k in range(len(names)) if k not in places),
+            kept=tuple(sorted(places)),
+            order=None if list(order) == sorted(order) else order,
+            sizes=tuple(p.size for p in held.plates),
+            source=-1 if held.gather is None else held.root.plates.index(held.gather.source),
+        )
 
 
 def _padded(quantity: Quantity, plates: int, event_ndim: int) -> Quantity:
@@ -166,7 +194,7 @@ def _padded(quantity: Quantity, plates: int, event_ndim: int) -> Quantity:
     return array.reshape((1,) * (plates + event_ndim - array.ndim) + array.shape)
 
 
-def _mask(factor: Factor) -> Array | None:
+def _mask(factor: Factor) -> Values | None:
     present = [
         align(held.present, held, factor.plates, 0)
         for held in factor.ports.values()

@@ -13,7 +13,7 @@ from inference.constraints import Constraint
 from inference.descent import Run
 from inference.distributions import Distribution, NormalGamma
 from inference.errors import SpecError
-from inference.frozen import predict
+from inference.frozen import Predictor
 from inference.messages import Messages
 from inference.prediction import predict_missing
 from inference.program import State
@@ -25,7 +25,7 @@ from inference.types import Array
 
 
 @dataclass(frozen=True, eq=False)
-class Result:
+class Result(Predictor):
     """The outcome of :func:`inference.infer`.
 
     ``free_energy`` is one number an iteration, in nats, or None with the reason in ``free_energy_reason``; a dual
@@ -116,10 +116,6 @@ class Result:
     def messages(self) -> Messages:
         """The messages into each variable, by factor and as cavities."""
         return Messages(self.plan.program, self.state)
-
-    def predict(self, data: Mapping[str, Any], mode: str = "forward", **options: Any) -> Any:
-        """Predict what is missing in new data, with the global marginals frozen (message_passing 4.6)."""
-        return predict(self, data, mode, **options)
 
     def save(self, path: str | Path) -> None:
         """Write to one file, without pickle; :func:`inference.load` reads it."""

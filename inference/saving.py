@@ -14,7 +14,7 @@ from inference.building import Model
 from inference.constraints import BeliefPropagation, Constraint, Fixed, Form, MeanField, Structured
 from inference.distributions import Distribution, NormalGamma
 from inference.errors import FormatError, SpecError
-from inference.frozen import predict
+from inference.frozen import Predictor
 from inference.schema import Role, Schema
 from inference.types import Array
 
@@ -27,7 +27,7 @@ RESULT, STREAM = "bethe-corners inference result", "bethe-corners inference stre
 
 
 @dataclass(frozen=True, eq=False)
-class SavedResult:
+class SavedResult(Predictor):
     """A result read from disk; it predicts when it was loaded together with its model."""
 
     model_name: str
@@ -53,7 +53,7 @@ class SavedResult:
         return {v: self.marginals[v] for v in self.returned}
 
     @property
-    def model(self) -> Model:
+    def model(self) -> Model:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The model it was loaded with.
 
         Raises
@@ -63,10 +63,6 @@ class SavedResult:
         if self._model is None:
             raise SpecError("this result was loaded without its model; use load(path, model=...) to predict")
         return self._model
-
-    def predict(self, data: Mapping[str, Any], mode: str = "forward", **options: Any) -> Any:
-        """As :meth:`inference.result.Result.predict`."""
-        return predict(self, data, mode, **options)
 
     def __str__(self) -> str:
         energy = f"free energy {self.free_energy[-1]:.6g} nats" if self.free_energy is not None else "no free energy"
@@ -274,7 +270,7 @@ def _write(path: Path, header: Mapping[str, Any], arrays: Mapping[str, Array]) -
 
 def _read(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, Array]]:
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         header = json.loads(arrays.pop("header").tobytes())
     except FileNotFoundError:

@@ -10,7 +10,7 @@ from inference.distributions import Distribution, NormalGamma
 from inference.errors import SpecError
 from inference.inbox import align
 from inference.structure import Factor, Held, Known, Variable
-from inference.types import Array
+from inference.types import Values
 
 
 def simulate(
@@ -20,7 +20,7 @@ def simulate(
     n: int | None = None,
     seed: int | np.random.Generator | None = None,
     posteriors: Mapping[str, Distribution] | None = None,
-) -> dict[str, Array]:
+) -> dict[str, Values]:
     """Draw every variable and every observed output in the order the model wrote them.
 
     ``data`` give the shapes; the values of observed outputs are not used. With ``posteriors`` (those of a result) the
@@ -59,9 +59,9 @@ def _one(
     given: Mapping[str, Distribution],
     variables: Mapping[str, Variable],
     rng: np.random.Generator,
-) -> dict[str, Array]:
-    values: dict[str, Array] = {v: _from_posterior(q, rng) for v, q in given.items()}
-    out: dict[str, Array] = {}
+) -> dict[str, Values]:
+    values: dict[str, Values] = {v: _from_posterior(q, rng) for v, q in given.items()}
+    out: dict[str, Values] = {}
     for factor in factors:
         made = _outputs(factor)
         if all(isinstance(h, Variable) and h.name in given for h in made.values()):
@@ -75,7 +75,7 @@ def _outputs(factor: Factor) -> dict[str, Held]:
     return {p: factor.ports[p] for p in factor.node.outputs}
 
 
-def _demand_fresh(factor: Factor, made: Mapping[str, Held], values: Mapping[str, Array]) -> None:
+def _demand_fresh(factor: Factor, made: Mapping[str, Held], values: Mapping[str, Values]) -> None:
     again = [h.name for h in made.values() if isinstance(h, Variable) and h.gather is None and h.name in values]
     if again:
         raise SpecError(
@@ -85,7 +85,7 @@ def _demand_fresh(factor: Factor, made: Mapping[str, Held], values: Mapping[str,
 
 
 def _draw_factor(
-    factor: Factor, made: Mapping[str, Held], values: dict[str, Array], out: dict[str, Array], rng: np.random.Generator
+    factor: Factor, made: Mapping[str, Held], values: dict[str, Values], out: dict[str, Values], rng: np.random.Generator
 ) -> None:
     held = next(iter(made.values()))
     if isinstance(held, Variable) and held.chain is None and held.root.chain is not None:
@@ -102,7 +102,7 @@ def _draw_factor(
             values[target.name] = moved
 
 
-def _draw_chain(factor: Factor, held: Variable, values: dict[str, Array], rng: np.random.Generator) -> None:
+def _draw_chain(factor: Factor, held: Variable, values: dict[str, Values], rng: np.random.Generator) -> None:
     """A start fills the first place; a step fills the others one after the other."""
     root = held.root
     chain = values.setdefault(root.name, np.full(root.shape, np.nan))
@@ -119,17 +119,17 @@ def _draw_chain(factor: Factor, held: Variable, values: dict[str, Array], rng: n
         chain[(*lead, t)] = drawn[(*lead, 0)]
 
 
-def _aligned(held: Held, values: Mapping[str, Array], factor: Factor) -> Array:
+def _aligned(held: Held, values: Mapping[str, Values], factor: Factor) -> Values:
     array = held.filled if isinstance(held, Known) else values[held.name]
     return align(array, held, factor.plates, len(held.event))
 
 
-def _own_order(array: Array, held: Held, factor: Factor) -> Array:
+def _own_order(array: Values, held: Held, factor: Factor) -> Values:
     names = [p.name for p in factor.plates]
     order = [names.index(p.name) for p in held.plates]
     return array.transpose(*order, *range(len(order), array.ndim)) if order else array
 
 
-def _from_posterior(q: Distribution, rng: np.random.Generator) -> Array:
+def _from_posterior(q: Distribution, rng: np.random.Generator) -> Values:
     drawn = q.sample(1, rng)
     return drawn[0][0] if isinstance(q, NormalGamma) else drawn[0]

@@ -188,7 +188,8 @@ def _reseeded(factor: Factor, carried: Beliefs) -> Factor:
             raise SpecError(
                 f"the pair {names} is carried as one normal-gamma without plates; carry both of its variables"
             )
-        return replace(factor, node=replace(factor.node, **{k: v for k, v in q.arrays().items()}))
+        carried_pair = q.arrays() | {"shape": float(q.shape), "rate": float(q.rate)}
+        return replace(factor, node=replace(factor.node, **carried_pair))
     return replace(factor, node=Prior(q), ports={"x": made[0]})
 
 

@@ -36,12 +36,14 @@ class Plate:
 class Gather:
     """A variable seen through an index along one plate: element ``index[k]`` at place k of the new plate.
 
-    ``target`` is None where the index is one place and the plate goes away.
+    ``target`` is None where the index is one place and the plate goes away. It is ``unnamed`` where the modeller did
+    not say which plate the index runs over; a factor then takes it for the plate of its own that has that size.
     """
 
     source: Plate
     target: Plate | None
     index: Array = field(repr=False)
+    unnamed: bool = False
 
     def take(self, array: Array, axis: int) -> Array:
         """The elements that the index names, along ``axis``."""
@@ -62,8 +64,11 @@ class Variable:
     """A typed variable over plates; what a letter of the builder returns.
 
     ``variable[index]`` along the leading plate, or ``variable.at(plate, index)``, is the same variable seen through
-    an index: ``effect[group]``, ``x[:-1]``, ``x[-1]``.
+    an index: ``effect[group]``, ``x[:-1]``, ``x[-1]``. There is no arithmetic on variables: a letter says it.
     """
+
+    __iter__ = None
+    __array_ufunc__ = None
 
     name: str
     type: str
@@ -93,22 +98,38 @@ class Variable:
             raise SpecError(f"variable {self.name!r} has no plate to index")
         return self.at(self.plates[0].name, index)
 
-    def at(self, plate: str, index: Any, *, onto: Plate | None = None) -> "Variable":
-        """This variable seen through ``index`` along ``plate``; ``onto`` names the plate that the index runs over."""
-        names = [p.name for p in self.plates]
+    def at(self, plate: str | Plate, index: Any, *, onto: Plate | None = None) -> "Variable":
+        """This variable seen through ``index`` along ``plate``; ``onto`` names the plate that the index runs over.
+
+        Raises
+        ------
+        SpecError : there is no such plate, the index is no integers along it, or its length is not that of ``onto``.
+        """
+        names, along = [p.name for p in self.plates], plate.name if isinstance(plate, Plate) else plate
         if self.base is not None or isinstance(index, EllipsisType) or isinstance(index, tuple):
             raise SpecError(f"variable {self.name!r} takes one index along one plate, once; got {index!r}")
-        if plate not in names:
-            raise SpecError(f"variable {self.name!r} has plates {names}, not {plate!r}")
-        source = self.plates[names.index(plate)]
+        if along not in names:
+            raise SpecError(f"variable {self.name!r} has plates {names}, not {along!r}")
+        source = self.plates[names.index(along)]
         picked = _picked(self.name, source, index)
-        target = None if picked.ndim == 0 else onto or Plate(f"{plate}[{len(picked)}]", len(picked))
-        if target is not None and target.size != len(picked):
+        target = None if picked.ndim == 0 else onto or Plate(f"{along}[{len(picked)}]", len(picked))
+        return self._through(source, target, picked, unnamed=onto is None and target is not None)
+
+    def along(self, plate: Plate) -> "Variable":
+        """The same view, its index running over this plate."""
+        assert self.gather is not None
+        return self.root._through(self.gather.source, plate, self.gather.index)
+
+    def _through(self, source: Plate, target: Plate | None, index: Array, unnamed: bool = False) -> "Variable":
+        if target is not None and target.size != len(index):
             raise SpecError(
-                f"the index into {self.name!r} has {len(picked)} places, plate {target.name!r} {target.size}"
+                f"the index into {self.name!r} has {len(index)} places, plate {target.name!r} {target.size}"
             )
+        if target is not None and target.name in {p.name for p in self.plates if p is not source}:
+            raise SpecError(f"variable {self.name!r} is over plate {target.name!r} already; index onto another one")
         plates = tuple(q for p in self.plates if (q := target if p is source else p) is not None)
-        return Variable(self.name, self.type, plates, self.event, self, Gather(source, target, picked))
+        view = Gather(source, target, index, unnamed)
+        return Variable(self.name, self.type, plates, self.event, self, view)
 
     def __repr__(self) -> str:
         plates = ", ".join(f"{p.name}={p.size}" for p in self.plates)
@@ -117,12 +138,23 @@ class Variable:
 
 
 def _picked(name: str, source: Plate, index: Any) -> Array:
-    if isinstance(index, Variable):
-        raise SpecError(f"variable {name!r} is indexed by integers, not by another variable")
+    """The places that an index names; whole numbers kept as floats, as data are, count as integers."""
+    if isinstance(index, Variable | str):
+        raise SpecError(f"variable {name!r} is indexed by integers, not by {index!r}")
+    array = index if isinstance(index, slice | int) else np.asarray(index)
+    if isinstance(array, np.ndarray) and array.dtype.kind == "f":
+        if not np.all(np.isfinite(array)) or np.any(array != np.floor(array)):
+            raise SpecError(
+                f"variable {name!r} is indexed by whole numbers; the index holds others, or is missing some"
+            )
+        array = array.astype(np.intp)
     try:
-        return np.asarray(np.arange(source.size)[index])
-    except IndexError as error:
+        picked = np.asarray(np.arange(source.size)[array])
+    except (IndexError, ValueError) as error:
         raise SpecError(f"variable {name!r} has {source.size} places along {source.name!r}: {error}") from None
+    if picked.ndim > 1:
+        raise SpecError(f"variable {name!r} takes a place or a list of places, not an index of shape {picked.shape}")
+    return picked
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from operator import add as plus
 import numpy as np
 
 from inference.contractions import Axes, contract, dot, lift, quadratic, total_of_array, weighted_gram
-from inference.types import Array
+from inference.types import Values
 
 
 class Term(ABC):
@@ -26,22 +26,22 @@ class Term(ABC):
     event_ndim: int
 
     @abstractmethod
-    def full(self) -> Array:
+    def full(self) -> Values:
         """The quantity itself."""
 
     @abstractmethod
-    def scaled(self, weight: Array) -> "Term":
+    def scaled(self, weight: Values) -> "Term":
         """The quantity times a scalar over the plates."""
 
-    def total(self, axes: Axes, sizes: Sequence[int], mask: Array | None) -> Array:
+    def total(self, axes: Axes, sizes: Sequence[int], mask: Values | None) -> Values:
         """The sum over ``axes`` of the entries that are present."""
         return total_of_array(self.full(), axes, sizes, mask, self.event_ndim)
 
 
-Quantity = Term | Array
+Quantity = Term | Values
 
 
-def total(quantity: Quantity, axes: Axes, sizes: Sequence[int], mask: Array | None, event_ndim: int) -> Array:
+def total(quantity: Quantity, axes: Axes, sizes: Sequence[int], mask: Values | None, event_ndim: int) -> Values:
     """The sum over ``axes`` of a term or an array.
 
     Example
@@ -54,7 +54,7 @@ def total(quantity: Quantity, axes: Axes, sizes: Sequence[int], mask: Array | No
     return total_of_array(quantity, axes, sizes, mask, event_ndim)
 
 
-def scale(quantity: Quantity, weight: Array, event_ndim: int = 0) -> Quantity:
+def scale(quantity: Quantity, weight: Values, event_ndim: int = 0) -> Quantity:
     """The quantity times a scalar over the plates.
 
     Example
@@ -65,7 +65,7 @@ def scale(quantity: Quantity, weight: Array, event_ndim: int = 0) -> Quantity:
     return quantity.scaled(weight) if isinstance(quantity, Term) else quantity * lift(weight, event_ndim)
 
 
-def full(quantity: Quantity) -> Array:
+def full(quantity: Quantity) -> Values:
     """The quantity as an array.
 
     Example
@@ -85,7 +85,7 @@ def add(*quantities: Quantity) -> Quantity:
     array([2., 2.])
     """
     terms: list[Term] = []
-    arrays: list[Array] = []
+    arrays: list[Values] = []
     for quantity in quantities:
         if isinstance(quantity, Sum):
             terms.extend(quantity.terms)
@@ -100,7 +100,7 @@ def add(*quantities: Quantity) -> Quantity:
     return terms[0] if array is None and len(terms) == 1 else Sum(tuple(terms), array)
 
 
-def plus_all(arrays: list[Array]) -> Array:
+def plus_all(arrays: list[Values]) -> Values:
     """The sum of a list of arrays that is not empty."""
     out = arrays[0]
     for array in arrays[1:]:
@@ -113,23 +113,23 @@ class Sum(Term):
     """A sum of terms of one event, and at most one array."""
 
     terms: tuple[Term, ...]
-    array: Array | None = None
+    array: Values | None = None
 
     @cached_property
     def event_ndim(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         """That of its terms."""
         return self.terms[0].event_ndim
 
-    def full(self) -> Array:
+    def full(self) -> Values:
         """All of them added."""
         return plus_all([t.full() for t in self.terms] + ([] if self.array is None else [self.array]))
 
-    def scaled(self, weight: Array) -> Term:
+    def scaled(self, weight: Values) -> Term:
         """Each of them scaled."""
         array = None if self.array is None else self.array * lift(weight, self.event_ndim)
         return Sum(tuple(term.scaled(weight) for term in self.terms), array)
 
-    def total(self, axes: Axes, sizes: Sequence[int], mask: Array | None) -> Array:
+    def total(self, axes: Axes, sizes: Sequence[int], mask: Values | None) -> Values:
         """Each of them summed in its own way."""
         parts = [term.total(axes, sizes, mask) for term in self.terms]
         if self.array is not None:
@@ -141,19 +141,19 @@ class Sum(Term):
 class Scaled(Term):
     """``weight * vector``: a scalar over the plates times a vector that may vary over fewer of them."""
 
-    weight: Array
-    vector: Array
+    weight: Values
+    vector: Values
     event_ndim: int = 1
 
-    def full(self) -> Array:
+    def full(self) -> Values:
         """The product."""
         return lift(self.weight, 1) * self.vector
 
-    def scaled(self, weight: Array) -> Term:
+    def scaled(self, weight: Values) -> Term:
         """The weights multiply."""
         return Scaled(self.weight * weight, self.vector)
 
-    def total(self, axes: Axes, sizes: Sequence[int], mask: Array | None) -> Array:
+    def total(self, axes: Axes, sizes: Sequence[int], mask: Values | None) -> Values:
         """sum_j weight_j vector_j as a matrix product."""
         return contract(self.weight if mask is None else self.weight * mask, self.vector, axes, sizes)
 
@@ -162,20 +162,20 @@ class Scaled(Term):
 class Outer(Term):
     """``weight * vector vector'``. ``kept`` remembers the Gram matrix of a vector that never changes."""
 
-    weight: Array
-    vector: Array
-    kept: dict[Axes, Array] | None = field(default=None, repr=False)
+    weight: Values
+    vector: Values
+    kept: dict[Axes, Values] | None = field(default=None, repr=False)
     event_ndim: int = 2
 
-    def full(self) -> Array:
+    def full(self) -> Values:
         """The products, formed."""
         return lift(self.weight, 2) * self.vector[..., :, None] * self.vector[..., None, :]
 
-    def scaled(self, weight: Array) -> Term:
+    def scaled(self, weight: Values) -> Term:
         """The weights multiply."""
         return Outer(self.weight * weight, self.vector, self.kept)
 
-    def total(self, axes: Axes, sizes: Sequence[int], mask: Array | None) -> Array:
+    def total(self, axes: Axes, sizes: Sequence[int], mask: Values | None) -> Values:
         """sum_j weight_j v_j v_j'; with a weight that is the same for all j, weight times the Gram matrix."""
         if not axes:
             return total_of_array(self.full(), axes, sizes, mask, 2)
@@ -183,7 +183,7 @@ class Outer(Term):
             return lift(self.weight, 2) * self._gram(axes, sizes)
         return weighted_gram(self.weight if mask is None else self.weight * mask, self.vector, axes, sizes)
 
-    def _gram(self, axes: Axes, sizes: Sequence[int]) -> Array:
+    def _gram(self, axes: Axes, sizes: Sequence[int]) -> Values:
         kept = {} if self.kept is None else self.kept
         if axes not in kept:
             kept[axes] = weighted_gram(np.ones((1,) * (self.vector.ndim - 1)), self.vector, axes, sizes)
@@ -194,24 +194,24 @@ class Outer(Term):
 class Quadratic(Term):
     """``weight * vector' matrix vector``; where ``diagonal`` holds, the matrix is given by its diagonal."""
 
-    weight: Array
-    vector: Array
-    matrix: Array
+    weight: Values
+    vector: Values
+    matrix: Values
     diagonal: bool = False
-    kept: dict[Axes, Array] | None = field(default=None, repr=False)
+    kept: dict[Axes, Values] | None = field(default=None, repr=False)
     event_ndim: int = 0
 
-    def full(self) -> Array:
+    def full(self) -> Values:
         """The forms, one an entry."""
         if self.diagonal:
             return self.weight * dot(self.vector**2, self.matrix)
         return self.weight * quadratic(self.vector, self.matrix)
 
-    def scaled(self, weight: Array) -> Term:
+    def scaled(self, weight: Values) -> Term:
         """The weights multiply."""
         return Quadratic(self.weight * weight, self.vector, self.matrix, self.diagonal, self.kept)
 
-    def total(self, axes: Axes, sizes: Sequence[int], mask: Array | None) -> Array:
+    def total(self, axes: Axes, sizes: Sequence[int], mask: Values | None) -> Values:
         """tr(matrix sum_j weight_j v_j v_j') over axes where neither weight nor matrix varies, plain sums over others."""
         still = () if mask is not None else tuple(k for k in axes if self.weight.shape[k] == self.matrix.shape[k] == 1)
         if not still:

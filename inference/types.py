@@ -15,4 +15,7 @@ from jaxtyping import Bool, Float, Int
 
 Array = np.ndarray
 
-__all__ = ["Array", "Bool", "Float", "Int"]
+Values = np.ndarray | np.generic
+"""An array, or the scalar that numpy leaves of arithmetic on arrays without axes."""
+
+__all__ = ["Array", "Bool", "Float", "Int", "Values"]

@@ -8,7 +8,7 @@ from inference.errors import ImproperMarginal, NoRule
 from inference.families import Naturals, marginal, naturals_of
 from inference.program import Program, State
 from inference.structure import Variable
-from inference.types import Array
+from inference.types import Values
 
 FORMS = ("exact", "diagonal", "point_mass")
 
@@ -71,7 +71,7 @@ def damped(new: Naturals, old: Distribution, damping: float) -> Naturals:
     return tuple((1.0 - damping) * b + damping * a for a, b in zip(new, naturals_of(old), strict=True))
 
 
-def _mode(variable: Variable, full: Distribution) -> Array:
+def _mode(variable: Variable, full: Distribution) -> Values:
     if isinstance(full, Normal | MvNormal):
         return full.mean()
     if isinstance(full, Gamma):

@@ -16,7 +16,7 @@ from inference.inbox import Pair, align
 from inference.nodes._base import Linear
 from inference.program import Program, State
 from inference.structure import Factor, FactorGraph, Variable
-from inference.types import Array
+from inference.types import Values
 
 
 class DenseCluster(GaussianCluster):
@@ -46,7 +46,7 @@ class DenseCluster(GaussianCluster):
         return [f"{f.name} ({f.node.letter}): a part of the dense joint precision" for f in self.inside]
 
 
-def _places(graph: FactorGraph, cluster: tuple[str, ...]) -> dict[str, Array]:
+def _places(graph: FactorGraph, cluster: tuple[str, ...]) -> dict[str, Values]:
     """Where each element of each variable stands in the joint vector."""
     places, start = {}, 0
     for v in cluster:
@@ -56,7 +56,7 @@ def _places(graph: FactorGraph, cluster: tuple[str, ...]) -> dict[str, Array]:
     return places
 
 
-def _add_naturals(h: Array, P: Array, place: Array, linear: Array, precision: Array, vector: bool) -> None:
+def _add_naturals(h: Values, P: Values, place: Values, linear: Values, precision: Values, vector: bool) -> None:
     h[place] += linear
     if vector:
         P[place[..., :, None], place[..., None, :]] += precision
@@ -70,11 +70,11 @@ class _Potential:
 
     factor: Factor
     linear: Linear
-    output: Array
-    input: Array
-    mask: Array
+    output: Values
+    input: Values
+    mask: Values
 
-    def add_to(self, h: Array, P: Array) -> None:
+    def add_to(self, h: Values, P: Values) -> None:
         """Scatter its precision and linear term."""
         A, W = self._map(), self._noise()
         k = self.output.shape[-1]
@@ -93,7 +93,7 @@ class _Potential:
             target = (Bt @ W @ offset[..., None])[..., 0]
             np.add.at(h, where, np.broadcast_to(target, where.shape) * lift(self.mask, 1))
 
-    def pair(self, mean: Array, covariance: Array) -> Pair:
+    def pair(self, mean: Values, covariance: Values) -> Pair:
         """The joint moments of output and mapped input; the entropy is counted in the region."""
         A = self._map()
         a = np.matmul(A, mean[self.input][..., None])[..., 0]
@@ -104,22 +104,22 @@ class _Potential:
             a, va, cross = a[..., 0], va[..., 0, 0], cross[..., 0, 0]
         return Pair((self.linear.output, self.linear.input), a, va, cross, nothing)
 
-    def _map(self) -> Array:
+    def _map(self) -> Values:
         c = self.linear.coefficient
         if self.linear.vector_output:
             return c
         return c[..., None, :] if self.linear.vector_input else lift(c, 2)
 
-    def _noise(self) -> Array:
+    def _noise(self) -> Values:
         return self.linear.precision if self.linear.vector_output else lift(self.linear.precision, 2)
 
 
-def _potential(factor: Factor, places: dict[str, Array], program: Program, state: State) -> _Potential:
+def _potential(factor: Factor, places: dict[str, Values], program: Program, state: State) -> _Potential:
     ports = frozenset(p for p, held in factor.ports.items() if isinstance(held, Variable) and held.name in places)
     linear = factor.node.linear(ports, program.inbox(factor, state))
     sizes = tuple(p.size for p in factor.plates)
 
-    def where(port: str) -> Array:
+    def where(port: str) -> Values:
         held = factor.ports[port]
         assert isinstance(held, Variable)
         index = align(places[held.name], held, factor.plates, len(held.event))
@@ -131,7 +131,7 @@ def _potential(factor: Factor, places: dict[str, Array], program: Program, state
     return _Potential(factor, linear, where(linear.output), where(linear.input), mask)
 
 
-def _solved(h: Array, P: Array, cluster: tuple[str, ...]) -> tuple[Array, Array, float]:
+def _solved(h: Values, P: Values, cluster: tuple[str, ...]) -> tuple[Values, Values, float]:
     try:
         factor = np.linalg.cholesky(P)
     except np.linalg.LinAlgError:
@@ -143,7 +143,7 @@ def _solved(h: Array, P: Array, cluster: tuple[str, ...]) -> tuple[Array, Array,
     return cho_solve((factor, True), h), 0.5 * (covariance + covariance.T), float(entropy)
 
 
-def _marginal(variable: Variable, place: Array, mean: Array, covariance: Array) -> Distribution:
+def _marginal(variable: Variable, place: Values, mean: Values, covariance: Values) -> Distribution:
     if variable.event:
         return MvNormal._trusted(mean=mean[place], cov=covariance[place[..., :, None], place[..., None, :]])
     return Normal._trusted(mean=mean[place], var=covariance[place, place])

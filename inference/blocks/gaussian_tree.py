@@ -16,7 +16,7 @@ from inference.inbox import Pair, align
 from inference.nodes._base import Linear, Message
 from inference.program import Program, State
 from inference.structure import Factor, Variable
-from inference.types import Array
+from inference.types import Values
 
 Solved = tuple[dict[str, Distribution], dict[str, Pair]]
 
@@ -127,7 +127,7 @@ def _distribution(belief: Belief, child: Variable, factor: Factor) -> Distributi
     order = [names.index(p.name) for p in child.plates]
     plates = tuple(p.size for p in child.plates)
 
-    def own(array: Array, ndim: int) -> Array:
+    def own(array: Values, ndim: int) -> Values:
         moved = array.transpose(*order, *range(len(order), array.ndim)) if order != sorted(order) else array
         return np.broadcast_to(moved, (*plates, *child.event * ndim))
 

@@ -16,7 +16,7 @@ from inference.links.gaussian import solve_gaussian
 from inference.nodes.exp_link import ExpLink
 from inference.program import Program, State
 from inference.structure import Factor, FactorGraph, Variable
-from inference.types import Array
+from inference.types import Values
 
 FORMS = ("gaussian", "gamma", "dual")
 
@@ -41,7 +41,7 @@ def links_of(graph: FactorGraph, variable: str) -> tuple[Link, ...]:
     return tuple(found)
 
 
-def far_side(program: Program, z: str, links: tuple[Link, ...], state: State) -> tuple[Array, Array]:
+def far_side(program: Program, z: str, links: tuple[Link, ...], state: State) -> tuple[Values, Values]:
     """(s, c) summed over the links of z, over z's plates; s contains the Jacobian."""
     shape = tuple(p.size for p in program.graph.variables[z].plates)
     s, c = np.zeros(shape), np.zeros(shape)
@@ -54,14 +54,14 @@ def far_side(program: Program, z: str, links: tuple[Link, ...], state: State) ->
     return s, c
 
 
-def _toward_z(program: Program, link: Link, array: Array) -> Array:
+def _toward_z(program: Program, link: Link, array: Values) -> Values:
     gamma, z = link.factor.ports["gamma"], link.factor.ports["z"]
     assert isinstance(gamma, Variable) and isinstance(z, Variable)
     return program.reduce_one(link.factor, z, align(array, gamma, link.factor.plates, 0), 0)
 
 
 def push_forward(
-    links: tuple[Link, ...], form: type[LogNormal] | type[Gamma], **over_z: Array
+    links: tuple[Link, ...], form: type[LogNormal] | type[Gamma], **over_z: Values
 ) -> dict[str, Distribution]:
     """The marginal of every gamma = e^z, from the parameters of ``form`` over z's plates."""
     made: dict[str, Distribution] = {}
@@ -127,14 +127,14 @@ _SAID = {
 class Target(NamedTuple):
     """exp(-p/2 (z-mu)^2 + s z - c e^z) of every edge, and an earlier lam to start from (0 where there is none)."""
 
-    p: Array
-    mu: Array
-    s: Array
-    c: Array
-    start: Array | None
+    p: Values
+    mu: Values
+    s: Values
+    c: Values
+    start: Values | None
 
 
-def earlier(q: Distribution | None, c: Array) -> Array | None:
+def earlier(q: Distribution | None, c: Values) -> Values | None:
     """lam = c E e^z under the last marginal."""
     if not isinstance(q, Normal):
         return None

@@ -9,8 +9,8 @@ from inference.distributions import NormalGamma
 from inference.errors import ImproperMarginal, NoRule
 from inference.families import Naturals
 from inference.program import Program, State
-from inference.structure import Factor, FactorGraph
-from inference.types import Array
+from inference.structure import Factor, FactorGraph, Variable
+from inference.types import Values
 
 
 class NormalGammaPair(Block):
@@ -85,6 +85,6 @@ def _naturals(joint: NormalGamma) -> Naturals:
 def make_pair(graph: FactorGraph, factor: Factor) -> NormalGammaPair:
     """The block of a normal_gamma prior."""
     w, tau = factor.ports["w"], factor.ports["tau"]
-    if isinstance(w, Array) or isinstance(tau, Array):
+    if not (isinstance(w, Variable) and isinstance(tau, Variable)):
         raise NoRule(f"{factor.name!r} is observed; a normal_gamma prior is of latent variables")
     return NormalGammaPair(w.name, tau.name, graph)  # pyright: ignore[reportAttributeAccessIssue]

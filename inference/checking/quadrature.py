@@ -7,7 +7,6 @@ independent share an axis.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit
@@ -27,7 +26,7 @@ from inference.distributions import (
 from inference.types import Array
 
 LogDensity = Callable[[Mapping[str, Array]], Array]
-SCALARS = 30.0  # nats down to which the trapezoid rule follows a tail
+TAIL = 30.0  # nats down to which the trapezoid rule follows a tail
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +86,8 @@ def formed(log_density: LogDensity, axes: Sequence[Axis], points: Mapping[str, A
     return np.broadcast_to(log_density(values), (count, *(len(axis.weights) for axis in axes)))
 
 
-def marginal_axis(port: str, q: Distribution, order: int) -> Axis:
-    """The points of one marginal without batch; ``order`` is the number of points a Gaussian coordinate.
+def marginal_axis(port: str, q: Distribution, order: int, widen: float = 1.0) -> Axis:
+    """The points of one marginal without batch: ``order`` a Gaussian coordinate, else steps widened by ``widen``.
 
     Example
     -------
@@ -96,22 +95,19 @@ def marginal_axis(port: str, q: Distribution, order: int) -> Axis:
     >>> round(float(axis.weights @ axis.values["x"] ** 2), 12)
     5.0
     """
-    known: Any = q
     if isinstance(q, PointMass):
         return Axis({port: q.value[None]}, np.ones(1))
-    if isinstance(q, Normal):
-        points, weights = normal_points(q.mean()[None], q.var()[None, None], order)
-        return Axis({port: points[:, 0]}, weights)
     if isinstance(q, MvNormal):
-        covariance = q.covariance
-        return Axis(dict(zip((port,), normal_points(q.mean(), covariance, order)[:1], strict=True)),
-                    normal_points(q.mean(), covariance, order)[1])
+        return _axis(port, normal_points(q.mean(), q.covariance, order))
+    if isinstance(q, Normal):
+        return _axis(port, _scalar(normal_points(q.mean()[None], q.var()[None, None], order)))
     if isinstance(q, LogNormal):
-        points, weights = normal_points(known.mean_log()[None], known.var_log()[None, None], order)
-        return Axis({port: np.exp(points[:, 0])}, weights)
+        points, weights = _scalar(normal_points(q.mean_log()[None], q.var_log()[None, None], order))
+        return Axis({port: np.exp(points)}, weights)
     if isinstance(q, Bernoulli):
-        return Axis({port: np.array([0.0, 1.0])}, np.array([1.0 - q.probability, q.probability]))
-    return Axis(*_trapezoid(port, q, order))
+        p = float(q.probability)
+        return Axis({port: np.array([0.0, 1.0])}, np.array([1.0 - p, p]))
+    return _axis(port, _trapezoid(q, widen))
 
 
 def normal_points(mean: Array, covariance: Array, order: int) -> tuple[Array, Array]:
@@ -130,7 +126,9 @@ def normal_points(mean: Array, covariance: Array, order: int) -> tuple[Array, Ar
     return mean + grid @ np.linalg.cholesky(covariance).T, product / product.sum()
 
 
-def normal_gamma_axis(ports: tuple[str, str], q: NormalGamma, scalar: bool, order: int) -> Axis:
+def normal_gamma_axis(
+    ports: tuple[str, str], q: NormalGamma, scalar: bool, order: int, widen: float = 1.0
+) -> Axis:
     """Points of (w, tau) together: tau on its own grid, w Gauss-Hermite given it.
 
     Example
@@ -140,29 +138,34 @@ def normal_gamma_axis(ports: tuple[str, str], q: NormalGamma, scalar: bool, orde
     >>> round(float(axis.weights @ (axis.values["tau"] * axis.values["w"])), 9)
     1.5
     """
-    tau = marginal_axis("tau", q.marginal_precision(), order)
-    spread, weights = normal_points(np.zeros(q.event_shape), np.linalg.inv(q.arrays()["precision"]), order)
-    scale = 1.0 / np.sqrt(tau.values["tau"])
-    w = (q.arrays()["mean"] + scale[:, None, None] * spread).reshape(-1, *q.event_shape)
-    repeated = np.repeat(tau.values["tau"], len(weights))
-    return Axis({ports[0]: w[:, 0] if scalar else w, ports[1]: repeated}, np.outer(tau.weights, weights).ravel())
+    tau, tau_weights = _trapezoid(q.marginal_precision(), widen)
+    held = q.arrays()
+    spread, weights = normal_points(np.zeros(q.event_shape), np.linalg.inv(held["precision"]), order)
+    w = (held["mean"] + spread / np.sqrt(tau)[:, None, None]).reshape(-1, *q.event_shape)
+    values = {ports[0]: w[:, 0] if scalar else w, ports[1]: np.repeat(tau, len(weights))}
+    return Axis(values, np.outer(tau_weights, weights).ravel())
 
 
-def _trapezoid(port: str, q: Distribution, order: int) -> tuple[dict[str, Array], Array]:
-    """In the log of a Gamma and in the logit of a Beta; steps of a third to two thirds reach ten digits."""
-    fine = 1.0 if order > COARSE else 0.7
+def _axis(port: str, points: tuple[Array, Array]) -> Axis:
+    return Axis({port: points[0]}, points[1])
+
+
+def _scalar(points: tuple[Array, Array]) -> tuple[Array, Array]:
+    return points[0][:, 0], points[1]
+
+
+def _trapezoid(q: Distribution, widen: float) -> tuple[Array, Array]:
+    """In the log of a Gamma and in the logit of a Beta; these steps reach ten digits."""
     if isinstance(q, Beta):
         a, b = float(q.a), float(q.b)
-        u = _line(float(logit(a / (a + b))), 3.0 + SCALARS / a, 3.0 + SCALARS / b, 0.6 / fine)
+        u = _line(float(logit(a / (a + b))), 3.0 + TAIL / a, 3.0 + TAIL / b, 0.6 * widen)
         x = expit(u)
-        return {port: x}, _normalised(a * np.log(x) + b * np.log1p(-x))
-    assert isinstance(q, Gamma | LogGamma)
-    a, rate = (float(q.shape), float(q.rate)) if isinstance(q, Gamma) else (float(q.b), 1.0 / float(q.a))
-    u = _line(float(np.log(a / rate)), 1.0 + SCALARS / a, float(np.log(3.0 + 2.0 * SCALARS / a)), 0.36 / fine)
-    return {port: np.exp(u) if isinstance(q, Gamma) else u}, _normalised(a * u - rate * np.exp(u))
-
-
-COARSE = 2
+        return x, _normalised(a * np.log(x) + b * np.log1p(-x))
+    if not isinstance(q, Gamma | LogGamma):
+        raise TypeError(f"no quadrature for {type(q).__name__}")
+    a, rate = float(q.shape), float(q.rate) if isinstance(q, Gamma) else 1.0 / float(q.scale)
+    u = _line(float(np.log(a / rate)), 1.0 + TAIL / a, float(np.log(3.0 + 2.0 * TAIL / a)), 0.36 * widen)
+    return np.exp(u) if isinstance(q, Gamma) else u, _normalised(a * u - rate * np.exp(u))
 
 
 def _line(centre: float, left: float, right: float, step: float) -> Array:

@@ -1,12 +1,13 @@
 """Families that are their parameters: storing, indexing, broadcasting and saving them, written once."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from inference.distributions._base import Distribution
 from inference.errors import SpecError
-from inference.types import Array
+from inference.types import Array, Values
 
 P = TypeVar("P", bound="Parametric")
 
@@ -23,7 +24,7 @@ class Parametric(Distribution):
     __dataclass_fields__: ClassVar[dict[str, Any]]
     _batch: tuple[int, ...]
 
-    def _fill(self, given: dict[str, Array]) -> None:
+    def _fill(self, given: Mapping[str, Values]) -> None:
         """Set the parameters as read-only views of one batch shape."""
         own = {name: array.shape[array.ndim - self.layout[name] :] for name, array in given.items()}
         try:
@@ -36,7 +37,7 @@ class Parametric(Distribution):
         object.__setattr__(self, "_batch", batch)
 
     @classmethod
-    def _trusted(cls: type[P], **given: Array) -> P:
+    def _trusted(cls: type[P], **given: Values) -> P:
         """Build from float64 arrays that are known to be valid: no check, no copy."""
         self = object.__new__(cls)
         self._fill(given)

@@ -15,7 +15,7 @@ from inference.contractions import dot, inner, lift, quadratic
 from inference.inbox import Pair
 from inference.nodes._base import Linear
 from inference.terms import Outer, Quantity, Scaled, add, full
-from inference.types import Array
+from inference.types import Values
 
 LOG_2PI_E = float(np.log(2.0 * np.pi) + 1.0)
 
@@ -24,8 +24,8 @@ LOG_2PI_E = float(np.log(2.0 * np.pi) + 1.0)
 class Belief:
     """Mean and spread of a variable, aligned with the factor; the covariance of a vector is a matrix."""
 
-    mean: Array
-    spread: Array
+    mean: Values
+    spread: Values
 
 
 class Conditional(ABC):
@@ -45,7 +45,7 @@ class Eliminated:
     conditional: Conditional
 
 
-def eliminate(linear: Linear, child: str, h: Quantity, L: Array) -> Eliminated:
+def eliminate(linear: Linear, child: str, h: Quantity, L: Values) -> Eliminated:
     """Integrate the child out; ``h`` and ``L`` are its natural coefficients, aligned with the factor.
 
     Example
@@ -62,7 +62,7 @@ def eliminate(linear: Linear, child: str, h: Quantity, L: Array) -> Eliminated:
     return rule(linear, full(h), L)
 
 
-def mapped(linear: Linear, belief: Belief) -> tuple[Array, Array]:
+def mapped(linear: Linear, belief: Belief) -> tuple[Values, Values]:
     """Mean and variance of the scalar C input."""
     c = linear.coefficient
     if linear.vector_input:
@@ -75,9 +75,9 @@ class _ScalarGivenInput(Conditional):
     """z | a is N(gain a + intercept, var), a = C input."""
 
     linear: Linear
-    gain: Array
-    intercept: Array
-    var: Array
+    gain: Values
+    intercept: Values
+    var: Values
 
     def down(self, parent: Belief) -> tuple[Belief, Pair]:
         a, va = mapped(self.linear, parent)
@@ -86,7 +86,7 @@ class _ScalarGivenInput(Conditional):
         return child, Pair((self.linear.output, self.linear.input), a, va, self.gain * va, entropy)
 
 
-def _scalar_output(linear: Linear, h: Array, l: Array) -> Eliminated:  # noqa: E741
+def _scalar_output(linear: Linear, h: Values, l: Values) -> Eliminated:  # noqa: E741
     t, c = linear.precision, linear.coefficient
     q = t + l
     rho, target, intercept = t * l / q, t * h / q, h / q
@@ -107,9 +107,9 @@ class _ScalarGivenScalar(Conditional):
     """A scalar input given a scalar output: N(gain z + intercept, var)."""
 
     linear: Linear
-    gain: Array
-    intercept: Array
-    var: Array
+    gain: Values
+    intercept: Values
+    var: Values
 
     def down(self, parent: Belief) -> tuple[Belief, Pair]:
         child = Belief(self.gain * parent.mean + self.intercept, self.var + self.gain**2 * parent.spread)
@@ -124,9 +124,9 @@ class _VectorGivenScalar(Conditional):
     """A vector input given a scalar output: N(gain z + intercept, covariance)."""
 
     linear: Linear
-    gain: Array
-    intercept: Array
-    covariance: Array
+    gain: Values
+    intercept: Values
+    covariance: Values
 
     def down(self, parent: Belief) -> tuple[Belief, Pair]:
         mean = self.gain * lift(parent.mean, 1) + self.intercept
@@ -138,7 +138,7 @@ class _VectorGivenScalar(Conditional):
         return child, Pair((self.linear.output, self.linear.input), a, va, cross, entropy)
 
 
-def _scalar_input(linear: Linear, h: Array, L: Array) -> Eliminated:
+def _scalar_input(linear: Linear, h: Values, L: Values) -> Eliminated:
     t, c = linear.precision, linear.coefficient
     offset = np.zeros_like(t) if linear.offset is None else linear.offset
     own = L if linear.extra is None else L + linear.extra
@@ -161,9 +161,9 @@ class _VectorGivenVector(Conditional):
     """One vector given the other: N(gain parent + intercept, covariance)."""
 
     linear: Linear
-    gain: Array
-    intercept: Array
-    covariance: Array
+    gain: Values
+    intercept: Values
+    covariance: Values
     child_is_output: bool
 
     def down(self, parent: Belief) -> tuple[Belief, Pair]:
@@ -180,7 +180,7 @@ class _VectorGivenVector(Conditional):
         return child, Pair((self.linear.output, self.linear.input), a, va, cross, entropy)
 
 
-def _matrix_output(linear: Linear, h: Array, L: Array) -> Eliminated:
+def _matrix_output(linear: Linear, h: Values, L: Values) -> Eliminated:
     W, A = linear.precision, linear.coefficient
     offset = np.zeros_like(h) if linear.offset is None else linear.offset
     covariance = np.linalg.inv(W + L)
@@ -197,7 +197,7 @@ def _matrix_output(linear: Linear, h: Array, L: Array) -> Eliminated:
     return Eliminated(np.matmul(At, target)[..., 0], precision, conditional)
 
 
-def _matrix_input(linear: Linear, h: Array, L: Array) -> Eliminated:
+def _matrix_input(linear: Linear, h: Values, L: Values) -> Eliminated:
     W, A = linear.precision, linear.coefficient
     offset = np.zeros((1,) * W.ndim)[..., 0] if linear.offset is None else linear.offset
     At = A.swapaxes(-1, -2)

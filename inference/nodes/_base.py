@@ -17,7 +17,7 @@ from inference.errors import NoRule, SpecError
 from inference.inbox import Inbox
 from inference.structure import TYPES, Held, Variable
 from inference.terms import Quantity
-from inference.types import Array
+from inference.types import Values
 
 Message = tuple[Quantity, ...]
 
@@ -33,10 +33,10 @@ class Linear:
 
     output: str
     input: str
-    coefficient: Array
-    precision: Array
-    offset: Array | None = None
-    extra: Array | None = None
+    coefficient: Values
+    precision: Values
+    offset: Values | None = None
+    extra: Values | None = None
     kept: Any = None
     vector_input: bool = False
     vector_output: bool = False
@@ -95,7 +95,7 @@ class Node(ABC):
         return ()
 
     @abstractmethod
-    def log_density(self, values: Mapping[str, Array]) -> Array:
+    def log_density(self, values: Mapping[str, Values]) -> Values:
         """log f at a point, arrays broadcast over leading axes."""
 
     @abstractmethod
@@ -118,7 +118,7 @@ class Node(ABC):
         """The message toward ``port`` that keeps the uncertainty of the Gaussian ports; used to start and to predict."""
         raise self.no_rule(port, "the marginals of the other ports, forward")
 
-    def sample(self, values: Mapping[str, Array], shape: tuple[int, ...], rng: np.random.Generator) -> dict[str, Array]:
+    def sample(self, values: Mapping[str, Values], shape: tuple[int, ...], rng: np.random.Generator) -> dict[str, Values]:
         """A draw of the outputs given the other ports, of plates ``shape``."""
         raise SpecError(f"the letter {self.letter!r} cannot be simulated; give it a `sample` method")
 

@@ -4,10 +4,10 @@ import numpy as np
 
 from inference.contractions import inner, quadratic
 from inference.inbox import Inbox, Moments
-from inference.types import Array
+from inference.types import Values
 
 
-def scaled_error(q: Inbox, features: Array, target: Moments, spread: Array | None = None) -> Array:
+def scaled_error(q: Inbox, features: Values, target: Moments, spread: Values | None = None) -> Values:
     """E tau (z - w'phi)^2 = E tau ((z - m'phi)^2 + var z + m'V m) + phi'L^-1 phi + tr(L^-1 V), V the spread of phi.
 
     Example

@@ -11,7 +11,7 @@ from inference.inbox import Inbox
 from inference.nodes._base import Message, Node
 from inference.registry import LETTERS
 from inference.terms import Quantity
-from inference.types import Array
+from inference.types import Values
 
 
 @LETTERS.register
@@ -38,7 +38,7 @@ class ExpLink(Node):
         if self.jacobian not in (0, 1):
             raise SpecError(f"exp takes jacobian 0 (exp link) or 1 (log link), not {self.jacobian!r}")
 
-    def log_density(self, values: Mapping[str, Array]) -> Array:
+    def log_density(self, values: Mapping[str, Values]) -> Values:
         """A delta function has none.
 
         Raises
@@ -67,6 +67,6 @@ class ExpLink(Node):
         z = q["z"]
         return LogNormal(*np.broadcast_arrays(z.mean, z.var))
 
-    def sample(self, values: Mapping[str, Array], shape: tuple[int, ...], rng: np.random.Generator) -> dict[str, Array]:
+    def sample(self, values: Mapping[str, Values], shape: tuple[int, ...], rng: np.random.Generator) -> dict[str, Values]:
         """e^z."""
         return {"gamma": np.broadcast_to(np.exp(values["z"]), shape)}

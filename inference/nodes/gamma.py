@@ -12,7 +12,7 @@ from inference.inbox import Inbox
 from inference.nodes._base import Message, Node
 from inference.registry import LETTERS
 from inference.terms import Quantity
-from inference.types import Array
+from inference.types import Values
 
 
 @LETTERS.register
@@ -41,7 +41,7 @@ class Gamma(Node):
         """``shape`` may come first by place, as in ``m.gamma("tau", 1.0, 1.0)``."""
         return {**dict(zip(("shape", "rate"), args, strict=False)), **given}
 
-    def log_density(self, values: Mapping[str, Array]) -> Array:
+    def log_density(self, values: Mapping[str, Values]) -> Values:
         """The log of the density above."""
         x, rate, a = values["x"], values["rate"], self.shape
         return a * np.log(rate) - gammaln(a) + (a - 1.0) * np.log(x) - rate * x
@@ -64,6 +64,6 @@ class Gamma(Node):
         rate = q["rate"].mean
         return GammaDistribution(np.full(rate.shape, float(self.shape)), rate)
 
-    def sample(self, values: Mapping[str, Array], shape: tuple[int, ...], rng: np.random.Generator) -> dict[str, Array]:
+    def sample(self, values: Mapping[str, Values], shape: tuple[int, ...], rng: np.random.Generator) -> dict[str, Values]:
         """A Gamma draw."""
         return {"x": rng.standard_gamma(self.shape, size=shape) / values["rate"]}

@@ -13,7 +13,7 @@ from inference.nodes._base import Linear, Message, Node
 from inference.registry import LETTERS
 from inference.structure import Held, Variable
 from inference.terms import Quantity
-from inference.types import Array
+from inference.types import Values
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 
@@ -32,9 +32,9 @@ class MvTransition(Node):
            [0.  , 0.25]])
     """
 
-    precision: Array
-    matrix: Array | None = None
-    offset: Array | None = None
+    precision: Values
+    matrix: Values | None = None
+    offset: Values | None = None
     log_det: float = field(init=False)
 
     letter = "mvnormal"
@@ -76,7 +76,7 @@ class MvTransition(Node):
         """As long as the precision is."""
         return (len(self.precision),)
 
-    def log_density(self, values: Mapping[str, Array]) -> Array:
+    def log_density(self, values: Mapping[str, Values]) -> Values:
         """log N(x; A mean + b, precision^-1)."""
         deviation = values["x"] - self._map(values["mean"])
         form = np.einsum("...i,ij,...j->...", deviation, self.precision, deviation)
@@ -130,28 +130,28 @@ class MvTransition(Node):
             spread = self.matrix @ spread @ self.matrix.T
         return MvNormal(mean, noise + spread)
 
-    def sample(self, values: Mapping[str, Array], shape: tuple[int, ...], rng: np.random.Generator) -> dict[str, Array]:
+    def sample(self, values: Mapping[str, Values], shape: tuple[int, ...], rng: np.random.Generator) -> dict[str, Values]:
         """A draw by the Cholesky factor of the precision."""
         factor = np.linalg.cholesky(self.precision)
         noise = rng.standard_normal((*shape, len(factor)))
         return {"x": self._map(values["mean"]) + np.linalg.solve(factor.T, noise[..., None])[..., 0]}
 
-    def _map(self, mean: Array) -> Array:
+    def _map(self, mean: Values) -> Values:
         mapped = mean if self.matrix is None else mean @ self.matrix.T
         return mapped if self.offset is None else mapped + self.offset
 
-    def _trace(self, x: Moments) -> Array | float:
+    def _trace(self, x: Moments) -> Values | float:
         return 0.0 if x.known else _weighted_trace(self.precision, x)
 
 
-def _weighted_trace(weight: Array, x: Moments) -> Array:
+def _weighted_trace(weight: Values, x: Moments) -> Values:
     assert x.covariance is not None
     if x.diagonal:
         return x.covariance @ np.diagonal(weight)
     return np.einsum("ij,...ij->...", weight, x.covariance)
 
 
-def _dense(x: Moments) -> Array:
+def _dense(x: Moments) -> Values:
     assert x.covariance is not None
     return x.covariance[..., None] * np.eye(x.covariance.shape[-1]) if x.diagonal else x.covariance
 
@@ -176,7 +176,7 @@ def _dimension(call: Mapping[str, Any]) -> int:
     return next(iter(sizes.values()))
 
 
-def _as_matrix(scale: Any, dim: int) -> Array:
+def _as_matrix(scale: Any, dim: int) -> Values:
     if isinstance(scale, Variable):
         raise NoRule("mvnormal takes a known precision; for an unknown one use normal, softdot or normal_gamma")
     array = np.asarray(scale, dtype=np.float64)
@@ -189,7 +189,7 @@ def _as_matrix(scale: Any, dim: int) -> Array:
     return array
 
 
-def _inverse(matrix: Array) -> Array:
+def _inverse(matrix: Values) -> Values:
     try:
         factor = np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError:

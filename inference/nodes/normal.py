@@ -14,7 +14,7 @@ from inference.nodes._joint import scaled_error
 from inference.registry import LETTERS
 from inference.structure import Variable
 from inference.terms import Quantity
-from inference.types import Array
+from inference.types import Values
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 
@@ -47,7 +47,7 @@ class Normal(Node):
             given["precision"] = 1.0 / np.asarray(given.pop("var"), dtype=np.float64)[()]
         return super().arguments(*args, **given)
 
-    def log_density(self, values: Mapping[str, Array]) -> Array:
+    def log_density(self, values: Mapping[str, Values]) -> Values:
         """log N(y; mean, 1/precision)."""
         t = values["precision"]
         return 0.5 * (np.log(t) - LOG_2PI - t * (values["y"] - values["mean"]) ** 2)
@@ -90,12 +90,12 @@ class Normal(Node):
             return q.joint.predictive(np.ones((*t.shape, 1)))
         return NormalDistribution(*np.broadcast_arrays(other.mean, other.var + 1.0 / t))
 
-    def sample(self, values: Mapping[str, Array], shape: tuple[int, ...], rng: np.random.Generator) -> dict[str, Array]:
+    def sample(self, values: Mapping[str, Values], shape: tuple[int, ...], rng: np.random.Generator) -> dict[str, Values]:
         """The mean plus noise."""
         return {"y": values["mean"] + rng.standard_normal(shape) / np.sqrt(values["precision"])}
 
 
-def squared_error(q: Inbox) -> Array:
+def squared_error(q: Inbox) -> Values:
     """D = E (y - mean)^2, less twice the covariance where the two are in one cluster (1.4).
 
     Example

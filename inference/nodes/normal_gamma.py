@@ -14,7 +14,7 @@ from inference.nodes._base import Message, Node
 from inference.registry import LETTERS
 from inference.structure import Held
 from inference.terms import Quantity
-from inference.types import Array
+from inference.types import Values
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 
@@ -30,8 +30,8 @@ class NormalGamma(Node):
     array([[2.]])
     """
 
-    mean: Array
-    precision: Array
+    mean: Values
+    precision: Values
     shape: float
     rate: float
     scalar: bool = False
@@ -72,7 +72,7 @@ class NormalGamma(Node):
         """The prior as a value."""
         return NormalGammaDistribution(self.mean, self.precision, self.shape, self.rate)
 
-    def log_density(self, values: Mapping[str, Array]) -> Array:
+    def log_density(self, values: Mapping[str, Values]) -> Values:
         """log Ga(tau) + log N(w; mean, (tau precision)^-1)."""
         w = values["w"][..., None] if self.scalar else values["w"]
         tau, deviation, d = values["tau"], w - self.mean, len(self.mean)
@@ -113,7 +113,7 @@ class NormalGamma(Node):
         """The prior itself."""
         return self.distribution
 
-    def sample(self, values: Mapping[str, Array], shape: tuple[int, ...], rng: np.random.Generator) -> dict[str, Array]:
+    def sample(self, values: Mapping[str, Values], shape: tuple[int, ...], rng: np.random.Generator) -> dict[str, Values]:
         """A draw of the pair."""
         w, tau = self.distribution.sample(int(np.prod(shape, dtype=np.int64)), rng)
         w = w.reshape(*shape, len(self.mean))

@@ -15,7 +15,7 @@ from inference.nodes._base import Message, Node
 from inference.registry import LETTERS
 from inference.structure import Held
 from inference.terms import Quantity
-from inference.types import Array
+from inference.types import Values
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 TYPES = {Normal: "real", MvNormal: "real", Gamma: "positive", Beta: "probability"}
@@ -56,7 +56,7 @@ class Prior(Node):
         """That of the distribution."""
         return tuple(self.distribution.event_shape)
 
-    def log_density(self, values: Mapping[str, Array]) -> Array:
+    def log_density(self, values: Mapping[str, Values]) -> Values:
         """The distribution's own."""
         return self.distribution.logpdf(values["x"])
 
@@ -72,16 +72,16 @@ class Prior(Node):
         """The distribution."""
         return self.distribution
 
-    def sample(self, values: Mapping[str, Array], shape: tuple[int, ...], rng: np.random.Generator) -> dict[str, Array]:
+    def sample(self, values: Mapping[str, Values], shape: tuple[int, ...], rng: np.random.Generator) -> dict[str, Values]:
         """A draw of it."""
         return {"x": self.distribution.broadcast_to(shape).sample(1, rng)[0]}
 
 
-def _normal(p: Any, x: Moments) -> Array:
+def _normal(p: Any, x: Moments) -> Values:
     return 0.5 * (LOG_2PI + np.log(p.var()) + ((x.mean - p.mean()) ** 2 + x.var) / p.var())
 
 
-def _mv_normal(p: Any, x: Moments) -> Array:
+def _mv_normal(p: Any, x: Moments) -> Values:
     deviation = x.mean - p.mean()
     form = np.einsum("...i,...ij,...j->...", deviation, p.precision, deviation)
     if x.covariance is not None:
@@ -90,11 +90,11 @@ def _mv_normal(p: Any, x: Moments) -> Array:
     return 0.5 * (deviation.shape[-1] * LOG_2PI + p.log_det_covariance + form)
 
 
-def _gamma(p: Any, x: Moments) -> Array:
+def _gamma(p: Any, x: Moments) -> Values:
     return gammaln(p.shape) - p.shape * np.log(p.rate) - (p.shape - 1.0) * x.mean_log + p.rate * x.mean
 
 
-def _beta(p: Any, x: Moments) -> Array:
+def _beta(p: Any, x: Moments) -> Values:
     return betaln(p.a, p.b) - (p.a - 1.0) * x.mean_log - (p.b - 1.0) * x.mean_log1m
 
 

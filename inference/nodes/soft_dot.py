@@ -14,7 +14,7 @@ from inference.nodes._joint import scaled_error
 from inference.registry import LETTERS
 from inference.structure import Held, Variable
 from inference.terms import Outer, Quadratic, Quantity, Scaled, add, full, scale
-from inference.types import Array
+from inference.types import Values
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 
@@ -43,7 +43,7 @@ class SoftDot(Node):
         variables = [held[p] for p in ("w", "phi") if isinstance(held[p], Variable)]
         return int(all(is_vector(v) for v in variables))
 
-    def log_density(self, values: Mapping[str, Array]) -> Array:
+    def log_density(self, values: Mapping[str, Values]) -> Values:
         """log N(z; w'phi, 1/tau)."""
         z, tau = values["z"], values["tau"]
         product = values["w"] * values["phi"]
@@ -111,7 +111,7 @@ class SoftDot(Node):
         var = full(_product_var(q)) + 1.0 / q["tau"].mean
         return Normal(*np.broadcast_arrays(mean, var))
 
-    def sample(self, values: Mapping[str, Array], shape: tuple[int, ...], rng: np.random.Generator) -> dict[str, Array]:
+    def sample(self, values: Mapping[str, Values], shape: tuple[int, ...], rng: np.random.Generator) -> dict[str, Values]:
         """w'phi plus noise of variance 1/tau."""
         product = values["w"] * values["phi"]
         mean = product.sum(axis=-1) if product.ndim > values["tau"].ndim else product
@@ -143,7 +143,7 @@ def squared_error(q: Inbox) -> Quantity:
     return add(known, _form(q[inside], outside), _trace(q[inside], outside))
 
 
-def vector(x: Moments) -> Array:
+def vector(x: Moments) -> Values:
     """The mean as a vector; a scalar is a vector of one entry."""
     return x.mean if x.event_ndim else x.mean[..., None]
 
@@ -167,7 +167,7 @@ def _form(at: Moments, spread: Moments) -> Quantity:
     return Quadratic(one, vector(at), covariance, diagonal, at.kept)
 
 
-def _trace(w: Moments, phi: Moments) -> Array:
+def _trace(w: Moments, phi: Moments) -> Values:
     (a, a_diagonal), (b, b_diagonal) = _covariance(w), _covariance(phi)
     if not (a_diagonal or b_diagonal):
         return np.einsum("...ij,...ij->...", a, b)
@@ -176,13 +176,13 @@ def _trace(w: Moments, phi: Moments) -> Array:
     return (a * b).sum(axis=-1)
 
 
-def _covariance(x: Moments) -> tuple[Array, bool]:
+def _covariance(x: Moments) -> tuple[Values, bool]:
     if not x.event_ndim:
         return x.var[..., None], True
     assert x.covariance is not None
     return x.covariance, x.diagonal
 
 
-def _dense(x: Moments) -> Array:
+def _dense(x: Moments) -> Values:
     covariance, diagonal = _covariance(x)
     return covariance[..., None] * np.eye(covariance.shape[-1]) if diagonal else covariance

@@ -145,13 +145,16 @@ def state_space(m, y, *, start_mean, start_cov, matrix, noise_cov, read, noise_p
 
 
 @P.model
-def hierarchy(m, y, group, *, between, within):
-    """Group means around one mean, rows around the mean of their group."""
+def hierarchy(m, y, group, *, between, within, row=None):
+    """Group means around one mean, rows around the mean of their group; ``row`` puts a latent one a row between."""
     grand = m.normal("grand", mean=0.0, precision=0.1)
     groups = m.plate("group", int(np.max(group)) + 1)
     each = m.normal("effect", mean=grand, precision=between, plates=groups)
     rows = m.plate("row", len(y))
-    m.normal("y", mean=each.at("group", np.asarray(group, int), onto=rows), precision=within, observed=y)
+    mean = each.at("group", np.asarray(group, int), onto=rows)
+    if row is not None:
+        mean = m.normal("latent", mean=mean, precision=row)
+    m.normal("y", mean=mean, precision=within, observed=y)
 
 
 class Still:
