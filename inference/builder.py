@@ -49,9 +49,7 @@ class Builder:
         """
         whole = isinstance(size, int) or (hasattr(size, "__index__") and getattr(size, "ndim", 0) == 0)
         if isinstance(size, bool) or not whole or not isinstance(name, str):
-            raise SpecError(
-                f"a plate is a name and a whole number, as in m.plate('row', len(y)); got {name!r}, {size!r}"
-            )
+            raise SpecError(f"a plate is a name and a size, as in m.plate('row', len(y)); got {name!r}, {size!r}")
         return self._register(Plate(name, int(size)))
 
     def data(self, name: str, values: Any, plates: Plate | tuple[Plate, ...] = ()) -> Known:
@@ -108,7 +106,8 @@ class Builder:
         said = step(chain.at(time.name, slice(None, -1), onto=arrows))
         if not isinstance(said, Mapping):
             raise SpecError(
-                f"the step of chain {chain.name!r} returns arguments, as in dict(mean=a, precision=q); got {said!r}"
+                f"the step of chain {chain.name!r} returns the arguments of its letter by name, as in "
+                f"dict(mean=a, precision=q); got {said!r}"
             )
         given = dict(said)
         letter = given.pop("letter", None) or _letter_of(chain, given)
@@ -159,7 +158,7 @@ class Builder:
         node, inputs = make_node(LETTERS.get(letter), args, given)
         label = self._unique(label)
         if observed is not None:
-            check_observable(node, label, output)
+            check_observable(node, label, output, observed)
         inputs, output, spanned = span(f"{letter} {label!r}", inputs, output, plates)
         outer = tuple(self._register(p) for p in spanned)
         held = {p: self._held(node, label, p, v, outer, node.event_ndim(p, inputs)) for p, v in inputs.items()}
@@ -197,7 +196,7 @@ class Builder:
             if held[port].event != event:
                 kind = "observed values have" if observed is not None else f"variable {label!r} has"
                 raise SpecError(
-                    f"{node.letter} {label!r} makes vectors of shape {event}; the {kind} {held[port].event}"
+                    f"{node.letter} {label!r} makes an event of shape {event}; the {kind} {held[port].event}"
                 )
         made = [held[port] for port in node.outputs]
         return made[0] if len(made) == 1 else tuple(made)
@@ -217,9 +216,7 @@ class Builder:
 
     def _add_variable(self, variable: Variable) -> Variable:
         if not isinstance(variable.name, str) or not NAME.fullmatch(variable.name):
-            raise SpecError(
-                f"{variable.name!r} is no name of a variable; leave out spaces, commas, brackets and quotes"
-            )
+            raise SpecError(f"{variable.name!r} is no name; leave out spaces, commas, brackets and quotes")
         if variable.name in self._variables:
             raise SpecError(f"there are two variables {variable.name!r}; every name is used once")
         self._variables[variable.name] = variable

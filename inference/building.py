@@ -78,7 +78,7 @@ class Model:
             raise SpecError(f"model {self.name!r} writes no factor; call letters of its first argument, m.normal(...)")
         return graph
 
-    def __call__(self, builder: Builder, **data: Any) -> Any:
+    def __call__(self, builder: Builder | None = None, **data: Any) -> Any:
         """Write the model into a larger one: models are sub-models too; what the function returns is returned.
 
         Raises
@@ -158,6 +158,6 @@ def _converted(value: Any, name: str) -> Any:
     """Arrays, frames and lists of numbers as float64; numbers and what is no data as they are."""
     if isinstance(value, str | bytes | Distribution | Variable | Known | Mapping | bool | None) or callable(value):
         return value
-    if np.ndim(value) == 0 and not np.ma.isMaskedArray(value):
+    if not isinstance(value, list | tuple) and np.ndim(value) == 0 and not np.ma.isMaskedArray(value):
         return value
     return as_array(value, name)

@@ -33,9 +33,7 @@ def as_array(values: Any, name: str) -> Array:
     if array.dtype.kind == "O":
         array = _numbers_of(array, name)
     elif array.dtype.kind not in "fiub":
-        raise DataError(
-            f"data {name!r} holds {array.dtype} values; numbers are allowed, None and NaN mark missing ones"
-        )
+        raise DataError(f"data {name!r} holds {array.dtype} values; numbers are allowed, None and NaN mark gaps")
     array = array.astype(np.float64, copy=False)
     if masked and np.ma.getmask(values) is not np.ma.nomask:
         array = np.where(np.ma.getmaskarray(values), np.nan, array)
@@ -50,7 +48,7 @@ def _as_given(values: Any, name: str) -> Any:
         return np.asarray(values)
     except (TypeError, ValueError) as error:
         raise DataError(
-            f"data {name!r} makes no array ({error}); give numbers in rows of one length, None and NaN mark missing ones"
+            f"data {name!r} makes no array ({error}); give numbers in rows of one length, None and NaN mark gaps"
         ) from None
 
 
@@ -62,7 +60,7 @@ def _numbers_of(array: Array, name: str) -> Array:
         place = tuple(int(k) for k in np.unravel_index(wrong[0], array.shape))
         raise DataError(
             f"data {name!r} holds {found!r} ({type(found).__name__}){f' at {place}' if place else ''}; numbers are "
-            "allowed, None and NaN mark missing ones"
+            "allowed, None and NaN mark gaps"
         )
     return np.array(flat, dtype=np.float64).reshape(array.shape)
 
@@ -188,11 +186,16 @@ def _leading(where: str, label: str, shape: tuple[int, ...], plates: tuple[Plate
     if tuple(p.size for p in plates[: len(shape)]) == shape:
         return plates[: len(shape)]
     fits = [c for c in combinations(plates, len(shape)) if tuple(p.size for p in c) == shape]
-    said = " or ".join(f"m.data({label!r}, values, plates=({', '.join(p.name for p in c)}))" for c in fits)
+    said = " or ".join(f"m.data({label!r}, values, plates={_call(c)})" for c in fits)
     remedy = f"say which they are: {said}" if fits else "give it that shape, or pass plates= that have it"
     raise SpecError(
         f"{where}: an array with plate axes {shape} does not begin with the plates ({sizes_said(plates)}); {remedy}"
     )
+
+
+def _call(plates: tuple[Plate, ...]) -> str:
+    names = ", ".join(p.name for p in plates)
+    return names if len(plates) == 1 else f"({names})"
 
 
 def check_values(where: str, value: Known, may_miss: bool) -> None:

@@ -48,6 +48,15 @@ class Letters:
         self._discover()
         return sorted(self._nodes)
 
+    def summary(self, letter: str) -> str:
+        """The first sentence of the letter's docstring.
+
+        Raises
+        ------
+        SpecError : there is no such letter.
+        """
+        return (self.get(letter).__doc__ or "").strip().split("\n")[0]
+
     def get(self, letter: str) -> "type[Node]":
         """The node class of a letter.
 

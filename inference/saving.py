@@ -141,7 +141,10 @@ def load(path: str | Path, model: Model | None = None) -> SavedResult:
     header, arrays = _read(Path(path), RESULT)
     if model is not None and model.name != header["model"]:
         raise SpecError(f"{path} holds a result of model {header['model']!r}, not of {model.name!r}")
-    joints = {tuple(k.split(",")): q for k, q in _unpack(arrays, "joints", header["joints"]).items()}
+    joints: dict[tuple[str, str], Any] = {}
+    for pair, q in _unpack(arrays, "joints", header["joints"]).items():
+        w, tau = pair.split(",")
+        joints[w, tau] = q
     roles = {
         name: Role(tuple(r["plates"]), tuple(r["sizes"]), tuple(r["event"]), r["may_miss"], r["where"])
         for name, r in header["roles"].items()

@@ -35,8 +35,8 @@ def span(
     lost = tuple(p for name, p in union.items() if name not in {q.name for q in said})
     if lost:
         raise SpecError(
-            f"{where} is over plates ({sizes_said(said)}), but what it holds has also ({sizes_said(lost)}); a factor is "
-            "repeated over every plate of its ports: add them to plates="
+            f"{where} is over plates ({sizes_said(said)}), but what it holds has also ({sizes_said(lost)}); a factor "
+            "is repeated over every plate of its ports: add them to plates="
         )
     return inputs, output, said
 
@@ -62,6 +62,6 @@ def _one_unnamed(where: str, held: list[Any]) -> None:
     names = {v.gather.target.name: v.name for v in views if v.gather is not None and v.gather.target is not None}
     if len(names) > 1:
         raise SpecError(
-            f"{where}: it is not said that the indices into {' and '.join(names.values())} run over the same plate; pass "
+            f"{where}: it is not said that the indices into {' and '.join(names.values())} run over one plate; pass "
             "plates=, or name the plate: x.at(plate, index, onto=plate)"
         )

@@ -85,8 +85,9 @@ class Stream:
         if not carry:
             raise SpecError("carry names no variable; a stream without one learns nothing from piece to piece")
         self.model, self.carry, self.forget, self.iterations = model, tuple(carry), forget, iterations
-        one = isinstance(constraints, str) or not isinstance(constraints, Iterable)
-        self.constraints: tuple[Any, ...] = (constraints,) if one else tuple(constraints)
+        single = isinstance(constraints, str) or not isinstance(constraints, Iterable)
+        several: Iterable[Any] = [constraints] if single else constraints  # pyright: ignore[reportAssignmentType]
+        self.constraints: tuple[Any, ...] = tuple(several)
         self._predict = None if predict is None else tuple(predict)
         self._steps: deque[StepResult] = deque(maxlen=history)
         self._carried: Beliefs = {}

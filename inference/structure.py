@@ -49,7 +49,7 @@ class Gather:
         """The elements that the index names, along ``axis``."""
         if array.shape[axis] == 1 and self.source.size != 1:
             return array if self.target is not None else array[(slice(None),) * axis + (0,)]
-        return np.take(array, self.index, axis=axis)
+        return np.asarray(np.take(array, self.index, axis=axis))
 
     def scatter(self, array: Array, axis: int) -> Array:
         """The transpose of :meth:`take`: contributions added where they came from; ``array`` is full along ``axis``."""
@@ -106,7 +106,7 @@ class Variable:
         SpecError : there is no such plate, the index is no integers along it, or its length is not that of ``onto``.
         """
         names, along = [p.name for p in self.plates], plate.name if isinstance(plate, Plate) else plate
-        if self.base is not None or isinstance(index, EllipsisType) or isinstance(index, tuple):
+        if self.base is not None or isinstance(index, EllipsisType | tuple):
             raise SpecError(f"variable {self.name!r} takes one index along one plate, once; got {index!r}")
         if along not in names:
             raise SpecError(f"variable {self.name!r} has plates {names}, not {along!r}")
@@ -144,9 +144,7 @@ def _picked(name: str, source: Plate, index: Any) -> Array:
     array = index if isinstance(index, slice | int) else np.asarray(index)
     if isinstance(array, np.ndarray) and array.dtype.kind == "f":
         if not np.all(np.isfinite(array)) or np.any(array != np.floor(array)):
-            raise SpecError(
-                f"variable {name!r} is indexed by whole numbers; the index holds others, or is missing some"
-            )
+            raise SpecError(f"variable {name!r} is indexed by whole numbers; its index holds fractions or gaps")
         array = array.astype(np.intp)
     try:
         picked = np.asarray(np.arange(source.size)[array])
@@ -173,15 +171,16 @@ class Known:
     @cached_property
     def present(self) -> Array | None:
         """True where the value is known, over the plates; None where all are."""
-        nan = np.isnan(self.values)
+        nan = np.asarray(np.isnan(self.values))
         if not nan.any():
             return None
-        return ~nan.any(axis=tuple(range(nan.ndim - len(self.event), nan.ndim))) if self.event else ~nan
+        event_axes = tuple(range(nan.ndim - len(self.event), nan.ndim))
+        return np.asarray(~np.any(nan, axis=event_axes))
 
     @cached_property
     def filled(self) -> Array:
         """The values with 0 in place of what is missing, so that arithmetic stays finite under a mask."""
-        return self.values if self.present is None else np.nan_to_num(self.values, nan=0.0)
+        return self.values if self.present is None else np.asarray(np.nan_to_num(self.values, nan=0.0))
 
 
 Held = Variable | Known

@@ -10,12 +10,17 @@
 ========= ===============================================================
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 Array = np.ndarray
 
-Values = np.ndarray | np.generic
-"""An array, or the scalar that numpy leaves of arithmetic on arrays without axes."""
+if TYPE_CHECKING:
+    Values = np.ndarray
+else:
+    # Arithmetic on arrays without axes leaves numpy's scalars, which do all that such an array does.
+    Values = np.ndarray | np.generic
 
 __all__ = ["Array", "Bool", "Float", "Int", "Values"]

@@ -45,7 +45,8 @@ def make_node(cls: type[Node], args: tuple[Any, ...], given: Mapping[str, Any]) 
     strange = [k for k in named if k not in inputs and k not in constants]
     if strange:
         raise SpecError(
-            f"{cls.letter} does not take {meant(strange, [*inputs, *constants])}; it takes {_signature(inputs, constants)}"
+            f"{cls.letter} does not take {meant(strange, [*inputs, *constants])}; it takes "
+            f"{_signature(inputs, constants)}"
         )
     lacking = [k for k in (*inputs, *(c for c, needed in constants.items() if needed)) if k not in named]
     if lacking:
@@ -76,10 +77,10 @@ def _made(cls: type[Node], constants: Mapping[str, Any]) -> Node:
     for name, value in constants.items():
         if isinstance(value, Variable | Known) or (isinstance(value, Distribution) and cls is not Prior):
             raise SpecError(
-                f"{cls.letter}: {name} is a constant of the letter, a number or an array of numbers, not {value!r}; its "
-                f"ports are {', '.join(cls.ports)}"
+                f"{cls.letter}: {name} is a constant of the letter, a number or an array of numbers, not {value!r}; "
+                f"its ports are {', '.join(cls.ports)}"
             )
-        if np.ndim(value) == 0 and isinstance(value, float | np.floating) and not np.isfinite(value):
+        if isinstance(value, float | np.floating) and not np.isfinite(value):
             raise SpecError(f"{cls.letter}: {name} is {value}; a constant is finite")
     try:
         return cls(**constants)
@@ -103,8 +104,8 @@ def check_types(node: Node, label: str, held: Mapping[str, Held]) -> None:
             fitting = [letter_port for letter_port, kind in types.items() if kind == value.type]
             ports = f"; the {value.type} ports of {node.letter} are {', '.join(fitting)}" if fitting else ""
             raise SpecError(
-                f"{node.letter} {label!r}: port {port} takes a {types[port]} variable, but {value.name!r} is {value.type}"
-                f"{bridge or ports}"
+                f"{node.letter} {label!r}: port {port} takes a {types[port]} variable, but {value.name!r} is "
+                f"{value.type}{bridge or ports}"
             )
 
 
@@ -185,22 +186,25 @@ def check_batch(node: Node, label: str, plates: tuple[Plate, ...]) -> None:
         )
 
 
-def check_observable(node: Node, label: str, output: Any) -> None:
+def check_observable(node: Node, label: str, output: Any, observed: Any) -> None:
     """Whether the output of a letter may be observed.
 
     Raises
     ------
-    SpecError : it is deterministic, makes several variables, or already is a variable.
+    SpecError : it is deterministic, makes several variables, or one of the two is a variable.
     """
     if isinstance(output, Variable):
         raise SpecError(
-            f"{node.letter} {label!r} is given a variable and observed values; m.{node.letter}({output.name}, ...) without "
-            f"observed= puts a factor on {output.name!r}, a name with observed= a factor on the data"
+            f"{node.letter} {label!r} is given a variable and observed values; a variable without observed= gets one "
+            "factor more, a name with observed= puts a factor on data"
+        )
+    if isinstance(observed, Variable):
+        raise SpecError(
+            f"{node.letter} {label!r}: observed= takes data, got {observed!r}; a second factor on a variable is "
+            f"m.{node.letter}({observed.name}, ...)"
         )
     if isinstance(node, ExpLink):
-        raise SpecError(
-            f"exp {label!r} is a deterministic link and is not observed; observe z = log gamma in its place"
-        )
+        raise SpecError(f"exp {label!r} is a deterministic link and is not observed; observe z = log gamma instead")
     if len(node.outputs) > 1:
         raise SpecError(f"{node.letter} {label!r} makes {', '.join(node.outputs)} together, which cannot be observed")
 
@@ -231,8 +235,8 @@ def _check_missing(node: Node, label: str, held: Mapping[str, Held]) -> None:
     ]
     if latent and gone:
         raise DataError(
-            f"{node.letter} {label!r}: {gone[0]!r} has missing values and {latent[0]!r} is latent, which would leave it "
-            "without its prior there; give the values, or make them a latent variable with a prior"
+            f"{node.letter} {label!r}: {gone[0]!r} has missing values and {latent[0]!r} is latent, which would leave "
+            "it without its prior there; give the values, or make them a latent variable with a prior"
         )
 
 

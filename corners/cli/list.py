@@ -48,6 +48,12 @@ def _family(kind: str, package: str) -> Callable[[], list[Row]]:
     return rows
 
 
+def _letters() -> list[Row]:
+    from inference.registry import LETTERS
+
+    return [{"name": name, "what": LETTERS.summary(name)} for name in LETTERS.names()]
+
+
 KINDS: dict[str, Callable[[], list[Row]]] = {
     "methods": _methods,
     "datasets": _datasets,
@@ -58,6 +64,7 @@ KINDS: dict[str, Callable[[], list[Row]]] = {
     "backbones": _family("backbone", "corners.backbones"),
     "scores": _family("score", "corners.comparison.scores"),
     "protocols": _protocols,
+    "letters": _letters,
 }
 
 

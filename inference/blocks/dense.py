@@ -85,7 +85,7 @@ class _Potential:
             extra = self.linear.extra if self.linear.vector_input else lift(self.linear.extra, 2)
             precision = precision.copy()
             precision[..., k:, k:] += extra
-        where = np.concatenate(np.broadcast_arrays(self.output, self.input[..., :1])[:1] + [self.input], axis=-1)
+        where = np.concatenate([self.output, self.input], axis=-1)
         spread = np.broadcast_to(precision, (*where.shape[:-1], *precision.shape[-2:])) * lift(self.mask, 2)
         np.add.at(P, (where[..., :, None], where[..., None, :]), spread)
         if self.linear.offset is not None:

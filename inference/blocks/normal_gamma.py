@@ -55,6 +55,7 @@ class NormalGammaPair(Block):
         for factor in program.graph.touching[self.w]:
             message = factor.node.joint_message(self._ports(factor), program.inbox(factor, state))
             held = factor.ports[factor.holding(self.w)[0]]
+            assert isinstance(held, Variable)
             parts.append(
                 tuple(
                     program.reduce_one(factor, held, quantity, ndim)
@@ -87,4 +88,4 @@ def make_pair(graph: FactorGraph, factor: Factor) -> NormalGammaPair:
     w, tau = factor.ports["w"], factor.ports["tau"]
     if not (isinstance(w, Variable) and isinstance(tau, Variable)):
         raise NoRule(f"{factor.name!r} is observed; a normal_gamma prior is of latent variables")
-    return NormalGammaPair(w.name, tau.name, graph)  # pyright: ignore[reportAttributeAccessIssue]
+    return NormalGammaPair(w.name, tau.name, graph)

@@ -88,10 +88,11 @@ def routed_experts(  # noqa: PLR0913  the data, the weights and every precision 
 
     ``gate``, ``left`` and ``right`` are weights, (K, d), or (d,) where the experts share them; bind them, so that
     predictions know them too. Those that are None are latent, named ``gate``, ``left`` and ``right``, a priori
-    N(0, 1/weights_precision), an expert each. Branches alone are learned well. A latent gate is multimodal, because
-    nothing tells its branches apart (pass ``restarts=`` and ``seed=``; the first start is the symmetric one, from which
-    a gate never moves), and the two normals on m are no normalised density: a decided gate costs about abs(h)/2 nats
-    a row, so that the lowest free energy often belongs to one that decides nothing. Judge gates by predictions.
+    N(0, 1/weights_precision), an expert each. Learning them is multimodal, because nothing tells the branches apart:
+    pass ``restarts=`` and ``seed=``; the first start is the symmetric one, from which a gate never moves. And the two
+    normals on m are no normalised density: deciding costs about abs(h)/2 nats a row and expert, and so do branches that
+    differ where the gate is soft, so that the lowest free energy often belongs to a router that routes nothing. Judge
+    learned routers by their predictions.
 
     Under ``MeanField()`` a branch follows the score it is chosen for: hundreds of sweeps where precisions are near 1.
     The plan without constraints solves scores and branches jointly.
