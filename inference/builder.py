@@ -5,9 +5,10 @@ made, and the error names the letter, the port, what it holds and what it takes.
 """
 
 import functools
+import operator
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, SupportsIndex
 
 from inference.distributions import Distribution
 from inference.errors import SpecError
@@ -40,17 +41,20 @@ class Builder:
         self._variables: dict[str, Variable] = {}
         self._factors: list[Factor] = []
 
-    def plate(self, name: str, size: int) -> Plate:
+    def plate(self, name: str, size: SupportsIndex) -> Plate:
         """A named plate; asking again for the same name and size returns the same plate.
 
         Raises
         ------
         SpecError : the size is no whole number, or the name is taken by a plate of another size.
         """
-        whole = isinstance(size, int) or (hasattr(size, "__index__") and getattr(size, "ndim", 0) == 0)
-        if isinstance(size, bool) or not whole or not isinstance(name, str):
-            raise SpecError(f"a plate is a name and a size, as in m.plate('row', len(y)); got {name!r}, {size!r}")
-        return self._register(Plate(name, int(size)))
+        try:
+            count = None if isinstance(size, bool) else operator.index(size)
+        except TypeError:
+            count = None
+        if count is None or not isinstance(name, str):
+            raise SpecError(f"a plate is a name and a size, as in m.plate('row', len(y)); got {name!r} and {size!r}")
+        return self._register(Plate(name, count))
 
     def data(self, name: str, values: Any, plates: Plate | tuple[Plate, ...] = ()) -> Known:
         """A known array with its plates said: its leading axes are ``plates``, an axis more is a vector.

@@ -7,7 +7,8 @@ from typing import Any, Final
 import numpy as np
 
 from inference.distributions import Distribution
-from inference.errors import InferenceError
+from inference.errors import InferenceError, SpecError
+from inference.naming import meant
 
 
 class _Stop:
@@ -44,6 +45,10 @@ Callback = Callable[[Event], Any]
 class EarlyStop:
     """Stop when the free energy fell by less than ``tolerance`` nats in each of the last ``patience`` iterations.
 
+    Raises
+    ------
+    SpecError : the tolerance is below 0 or the patience below 1.
+
     Example
     -------
     >>> stop = EarlyStop(tolerance=1.0, patience=1)
@@ -56,7 +61,12 @@ class EarlyStop:
     _last: float | None = None
     _calm: int = 0
 
+    def __post_init__(self) -> None:
+        if not self.tolerance >= 0 or self.patience < 1:
+            raise SpecError(f"EarlyStop takes a tolerance of 0 nats or more and a patience of 1 or more, not {self}")
+
     def __call__(self, event: Event) -> Any:
+        """STOP once the free energy has been calm for long enough."""
         if event.kind == "before_inference":
             self._last, self._calm = None, 0
         if event.kind != "after_iteration" or event.free_energy is None:
@@ -70,6 +80,10 @@ class EarlyStop:
 class Trace:
     """Records every event's iteration, variable and free energy; ``kinds`` says of which.
 
+    Raises
+    ------
+    SpecError : there is no event of that kind.
+
     Example
     -------
     >>> trace = Trace()
@@ -79,10 +93,14 @@ class Trace:
     """
 
     def __init__(self, kinds: tuple[str, ...] = ("after_iteration",), *, marginals: bool = False) -> None:
+        unknown = [kind for kind in kinds if kind not in KINDS]
+        if unknown:
+            raise SpecError(f"there is no event {meant(unknown, KINDS)}; the kinds are {', '.join(KINDS)}")
         self.kinds, self._keep = kinds, marginals
         self.events: list[Event] = []
 
     def __call__(self, event: Event) -> None:
+        """Keep the event if it is of a wanted kind."""
         if event.kind in self.kinds:
             kept = event.marginal if self._keep else None
             self.events.append(
@@ -116,6 +134,7 @@ class AssertMonotone:
     _last: float | None = None
 
     def __call__(self, event: Event) -> None:
+        """Compare with the update before."""
         if event.kind == "before_inference":
             self._last = event.free_energy
         if event.kind != "after_update" or event.free_energy is None:
@@ -131,24 +150,23 @@ class AssertMonotone:
 class Progress:
     """A progress bar over the iterations, with the free energy beside it; silent where there is no terminal.
 
+    ``console`` is where rich draws it, standard error if not given.
+
     Example
     -------
     >>> Progress().description
     'inference'
     """
 
-    def __init__(self, description: str = "inference") -> None:
-        self.description = description
+    def __init__(self, description: str = "inference", console: Any = None) -> None:
+        self.description, self._console = description, console
         self._bar: Any = None
         self._task: Any = None
 
     def __call__(self, event: Event) -> None:
+        """Start, move or stop the bar."""
         if event.kind == "before_inference":
-            from rich.progress import Progress as Bar
-
-            self._bar = Bar(transient=True)
-            self._task = self._bar.add_task(self.description, total=event.iterations)
-            self._bar.start()
+            self._start(event)
         if self._bar is None:
             return
         if event.kind == "after_iteration":
@@ -157,3 +175,13 @@ class Progress:
         if event.kind == "after_inference":
             self._bar.stop()
             self._bar = None
+
+    def _start(self, event: Event) -> None:
+        from rich.console import Console
+        from rich.progress import Progress as Bar
+
+        console = self._console or Console(stderr=True)
+        if console.is_terminal:
+            self._bar = Bar(transient=True, console=console)
+            self._task = self._bar.add_task(self.description, total=event.iterations)
+            self._bar.start()

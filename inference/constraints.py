@@ -193,8 +193,8 @@ def _check_names(reading: Reading, graph: FactorGraph) -> None:
     unknown = sorted({v for v in named if v not in graph.variables})
     if unknown:
         raise SpecError(
-            f"constraints name {meant(unknown, graph.variables)}, which are no latent variables of {graph.name!r}; those "
-            f"are {', '.join(graph.variables) or 'none'}"
+            f"constraints name {meant(unknown, graph.variables)}, which are no latent variables of {graph.name!r}; "
+            f"those are {', '.join(graph.variables) or 'none'}"
         )
 
 
@@ -204,13 +204,13 @@ def _check_links(reading: Reading, graph: FactorGraph) -> None:
     wrong = next((v for v in (*reading.forms, *reading.fixed) if v in images), None)
     if wrong is not None:
         raise SpecError(
-            f"{wrong!r} is e^{images[wrong]} and has no marginal of its own; Form and Fixed take {images[wrong]!r} in its place"
+            f"{wrong!r} is e^{images[wrong]} and has no marginal of its own; Form and Fixed take {images[wrong]!r}"
         )
     for cluster in reading.clusters:
         strangers = sorted(v for v in cluster if v in images and images[v] not in cluster)
         if strangers:
             raise SpecError(
-                f"{strangers[0]!r} is e^{images[strangers[0]]}; a cluster that holds it holds {images[strangers[0]]!r} too"
+                f"{strangers[0]!r} is e^{images[strangers[0]]}; its cluster holds {images[strangers[0]]!r} too"
             )
 
 

@@ -1,12 +1,30 @@
 """Where inference starts: every variable at the forward message of its own factor, in the order they were written."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+
+import numpy as np
 
 from inference.blocks.fixed import Fixed
-from inference.distributions import Distribution, NormalGamma
+from inference.constraints import images_of
+from inference.distributions import Distribution, NormalGamma, PointMass
 from inference.errors import SpecError
+from inference.naming import meant
 from inference.program import Program, State
 from inference.structure import Factor, Variable
+from inference.types import Array
+
+_SUPPORTS = {
+    "real": ("real", "point", "joint"),
+    "positive": ("positive", "point"),
+    "probability": ("unit", "point"),
+    "binary": ("binary", "point"),
+}
+_INSIDE: dict[str, Callable[[Array], bool]] = {
+    "real": lambda x: bool(np.all(np.isfinite(x))),
+    "positive": lambda x: bool(np.all(x > 0)),
+    "probability": lambda x: bool(np.all((x > 0) & (x < 1))),
+    "binary": lambda x: bool(np.all((x == 0) | (x == 1))),
+}
 
 
 def initial_state(program: Program, init: Mapping[str, Distribution] | None = None) -> State:
@@ -14,28 +32,34 @@ def initial_state(program: Program, init: Mapping[str, Distribution] | None = No
 
     Raises
     ------
-    SpecError : ``init`` names what is not there or has the wrong shape, or variables have no default; all are listed.
+    SpecError : ``init`` names what is not there or does not fit, or variables have no default; all are listed.
     """
-    given = dict(init or {})
-    graph = program.graph
+    given, graph = dict(init or {}), program.graph
     unknown = [v for v in given if v not in graph.variables]
     if unknown:
-        raise SpecError(f"init names {unknown}; the variables are {', '.join(graph.variables)}")
-    state = State({})
-    stuck: list[str] = []
-    fixed = {b.variables[0]: b.distribution for b in program.blocks if isinstance(b, Fixed)}
+        raise SpecError(f"init names {meant(unknown, graph.variables)}; the variables are {', '.join(graph.variables)}")
+    images = images_of(graph)
+    for name in images.keys() & given.keys():
+        raise SpecError(f"init names {name!r}, which is e^{images[name]}; start {images[name]!r} in its place")
+    given |= {b.variables[0]: b.distribution for b in program.blocks if isinstance(b, Fixed)}
+    state, stuck = State({}), {}
     for name, variable in graph.variables.items():
-        chosen = fixed.get(name, given.get(name))
-        if chosen is not None:
-            state = state.updated(marginals={name: fitted(variable, chosen)})
+        if name in given:
+            state = state.updated(marginals={name: fitted(variable, given[name])})
             continue
         try:
             state = _default(program, variable, state)
         except (LookupError, ValueError, ArithmeticError) as error:
-            stuck.append(f"{name} ({error})")
+            stuck[name] = _reason(program.graph.maker(name), stuck, error)
     if stuck:
-        raise SpecError(f"no default start for {'; '.join(stuck)}; pass init={{name: distribution}} for these")
+        said = "; ".join(f"{name} ({reason})" for name, reason in stuck.items())
+        raise SpecError(f"no default start for {said}. Pass init={{name: distribution}} for these")
     return state
+
+
+def _reason(maker: Factor, stuck: Mapping[str, str], error: Exception) -> str:
+    waits = [v for v in maker.variables if v in stuck]
+    return f"it follows from {', '.join(waits)}" if waits else str(error)
 
 
 def _default(program: Program, variable: Variable, state: State) -> State:
@@ -61,7 +85,7 @@ def fitted(variable: Variable, distribution: Distribution) -> Distribution:
 
     Raises
     ------
-    SpecError : its event is another, or its batch does not broadcast to the plates.
+    SpecError : it is none, lives on another support, has another event, or its batch does not fit the plates.
 
     Example
     -------
@@ -70,15 +94,22 @@ def fitted(variable: Variable, distribution: Distribution) -> Distribution:
     >>> fitted(Variable("x", "real", (Plate("row", 3),)), Normal(0.0, 1.0)).batch_shape
     (3,)
     """
-    plates = tuple(p.size for p in variable.plates)
+    if not isinstance(distribution, Distribution):
+        raise SpecError(
+            f"{variable.name!r} takes a distribution, a known value being P.PointMass; got {distribution!r}"
+        )
+    outside = isinstance(distribution, PointMass) and not _INSIDE[variable.type](distribution.value)
+    if distribution.support not in _SUPPORTS[variable.type] or outside:
+        raise SpecError(f"{variable.name!r} is {variable.type}; {distribution!r} is not on that support")
     if tuple(distribution.event_shape) != variable.event and not isinstance(distribution, NormalGamma):
         raise SpecError(
-            f"{variable.name!r} has event shape {variable.event}, the distribution given for it {distribution.event_shape}"
+            f"{variable.name!r} has event shape {variable.event}, the distribution given for it "
+            f"{tuple(distribution.event_shape)}"
         )
     try:
-        return distribution.broadcast_to(plates)
+        return distribution.broadcast_to(tuple(p.size for p in variable.plates))
     except ValueError:
-        named = ", ".join(f"{p.name}={p.size}" for p in variable.plates)
+        named = ", ".join(f"{p.name}={p.size}" for p in variable.plates) or "none"
         raise SpecError(
             f"{variable.name!r} is over plates ({named}); the distribution given for it has batch shape "
             f"{distribution.batch_shape}"

@@ -71,7 +71,7 @@ def _number(x: Any) -> float | None:
     return float(x) if isinstance(x, numbers.Real | Decimal | np.bool_) else None
 
 
-def plates_of(plates: Plate | tuple[Plate, ...] | list[Plate]) -> tuple[Plate, ...]:
+def plates_of(plates: Any) -> tuple[Plate, ...]:
     """One plate or several as a tuple.
 
     Raises
@@ -223,7 +223,7 @@ def check_values(where: str, value: Known, may_miss: bool) -> None:
         )
 
 
-def _first(where: Array) -> str:
+def _first(where: Any) -> str:
     """The first place at which an array is true, in words."""
     place_ = tuple(int(k) for k in np.argwhere(where)[0])
     return f" at {place_}" if place_ else ""

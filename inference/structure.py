@@ -122,9 +122,7 @@ class Variable:
 
     def _through(self, source: Plate, target: Plate | None, index: Array, unnamed: bool = False) -> "Variable":
         if target is not None and target.size != len(index):
-            raise SpecError(
-                f"the index into {self.name!r} has {len(index)} places, plate {target.name!r} {target.size}"
-            )
+            raise SpecError(f"the index into {self.name!r} has {len(index)} places, not {target.name}={target.size}")
         if target is not None and target.name in {p.name for p in self.plates if p is not source}:
             raise SpecError(f"variable {self.name!r} is over plate {target.name!r} already; index onto another one")
         plates = tuple(q for p in self.plates if (q := target if p is source else p) is not None)

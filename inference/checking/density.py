@@ -12,7 +12,7 @@ from inference.checking.report import CheckRow, Judge
 from inference.distributions import Distribution, MvNormal, NormalGamma
 from inference.errors import SpecError
 from inference.nodes._base import Node
-from inference.types import Array
+from inference.types import Values
 
 DRAWS = 20_000
 STANDARD_ERRORS = 5.0
@@ -20,7 +20,7 @@ STANDARD_ERRORS = 5.0
 Events = Mapping[str, tuple[int, ...]]
 
 
-def check(node: Node, events: Events, always: Mapping[str, Array], judge: Judge, rng: Any) -> None:
+def check(node: Node, events: Events, always: Mapping[str, Values], judge: Judge, rng: Any) -> None:
     """Both, at one random point of the ports that are no outputs."""
     if set(node.outputs) & set(always) or sum(length(events[p]) for p in node.outputs) not in REACH:
         return
@@ -34,7 +34,7 @@ def check(node: Node, events: Events, always: Mapping[str, Array], judge: Judge,
     outputs = {p: types[p] for p in node.outputs}
     given = ", ".join(f"{p} known" for p in inputs) or "its constants"
 
-    def integral(coarse: bool) -> Array:
+    def integral(coarse: bool) -> Values:
         return np.asarray(port_moments(node.log_density, outputs, events, axes, coarse).log_integral)
 
     judge.compare("log_density", f"integrates over {', '.join(outputs)}", given, lambda: np.zeros(()), integral)
@@ -42,7 +42,7 @@ def check(node: Node, events: Events, always: Mapping[str, Array], judge: Judge,
 
 
 def _check_sample(
-    node: Node, events: Events, inputs: Mapping[str, Array], wanted: PortMoments, judge: Judge, rng: Any
+    node: Node, events: Events, inputs: Mapping[str, Values], wanted: PortMoments, judge: Judge, rng: Any
 ) -> None:
     """First and second moments of draws, in standard errors."""
     given, ports = "the other ports", f"of {', '.join(node.outputs)}"
@@ -64,12 +64,12 @@ def _check_sample(
     judge.rows.append(CheckRow("sample", ports, given, worst, passed, note="" if passed else stated))
 
 
-def _in_standard_errors(centred: Array) -> Array:
+def _in_standard_errors(centred: Values) -> Values:
     spread = centred.std(axis=0) / np.sqrt(len(centred))
     return centred.mean(axis=0) / np.where(spread > 0.0, spread, 1e-12)
 
 
-def moments_of(q: Distribution, event: tuple[int, ...]) -> Array:
+def moments_of(q: Distribution, event: tuple[int, ...]) -> Values:
     """Mean and covariance that a batch of distributions states, flat, one line an entry.
 
     Example

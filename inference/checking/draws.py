@@ -15,7 +15,7 @@ from inference.distributions import (
     Normal,
     PointMass,
 )
-from inference.types import Array
+from inference.types import Values
 
 
 def random_marginal(kind: str, shape: tuple[int, ...], event: tuple[int, ...], rng: Any) -> Distribution:
@@ -43,7 +43,7 @@ def random_marginal(kind: str, shape: tuple[int, ...], event: tuple[int, ...], r
     return Beta(a, 4.0 * b) if kind == "probability" else Bernoulli(b / 2.0)
 
 
-def random_points(kind: str, shape: tuple[int, ...], event: tuple[int, ...], rng: Any) -> Array:
+def random_points(kind: str, shape: tuple[int, ...], event: tuple[int, ...], rng: Any) -> Values:
     """Points where a port of this type may be.
 
     Example
@@ -60,7 +60,7 @@ def random_points(kind: str, shape: tuple[int, ...], event: tuple[int, ...], rng
     return np.resize(np.array([0.0, 1.0]), shape)
 
 
-def random_moments(shape: tuple[int, ...], d: int, rng: Any) -> tuple[Array, Array]:
+def random_moments(shape: tuple[int, ...], d: int, rng: Any) -> tuple[Values, Values]:
     """A mean and a covariance with correlations.
 
     Example

@@ -13,7 +13,7 @@ from inference.checking.report import CheckReport, Judge
 from inference.errors import NoRule, SpecError
 from inference.nodes._base import Node
 from inference.structure import Held, Variable
-from inference.types import Array
+from inference.types import Values
 
 FORMS = {"real": ("point real", "log-gamma"), "positive": ("point positive", "log-normal")}
 
@@ -70,7 +70,7 @@ def check_node(
     return judge.report(letter.letter)
 
 
-def event_variants(node: Node, known: Mapping[str, Array], rng: Any) -> list[dict[str, tuple[int, ...]]]:
+def event_variants(node: Node, known: Mapping[str, Values], rng: Any) -> list[dict[str, tuple[int, ...]]]:
     """Event shapes that the ports may have together: scalars, and vectors of two or as many as the output has.
 
     Raises
@@ -119,15 +119,15 @@ def _events(node: Node, given: Mapping[str, tuple[int, ...]]) -> dict[str, tuple
     return {p: outputs[p] if p in outputs else given[p] for p in node.ports}
 
 
-def _fits(node: Node, events: Mapping[str, tuple[int, ...]], known: Mapping[str, Array], rng: Any) -> bool:
+def _fits(node: Node, events: Mapping[str, tuple[int, ...]], known: Mapping[str, Values], rng: Any) -> bool:
     values = _values(node, events, known, 4, rng)
     found = np.asarray(node.log_density(values))
     return found.shape == (4,) and bool(np.isfinite(found).all())
 
 
 def _values(
-    node: Node, events: Mapping[str, tuple[int, ...]], known: Mapping[str, Array], count: int, rng: Any
-) -> dict[str, Array]:
+    node: Node, events: Mapping[str, tuple[int, ...]], known: Mapping[str, Values], count: int, rng: Any
+) -> dict[str, Values]:
     types = node.port_types()
     return {
         p: np.resize(known[p], (count, *e)) if p in known else random_points(types[p], (count,), e, rng)
@@ -148,7 +148,7 @@ def _instance(node: Node | type[Node]) -> Node:
         raise SpecError(f"{node.__name__} needs its constants ({error}); pass an instance") from None
 
 
-def _places(node: Node, events: Mapping[str, tuple[int, ...]], always: Mapping[str, Array], rng: Any) -> Iterator[Place]:
+def _places(node: Node, events: Mapping[str, tuple[int, ...]], always: Mapping[str, Values], rng: Any) -> Iterator[Place]:
     """Every choice of known ports, then every special form of one marginal."""
     free = [p for p in node.ports if p not in always]
     for subset in known_subsets(free):
@@ -170,7 +170,7 @@ def _coupled(
     events: Mapping[str, tuple[int, ...]],
     couple: frozenset[str],
     tied: list[frozenset[str]],
-    always: Mapping[str, Array],
+    always: Mapping[str, Values],
     rng: Any,
 ) -> Iterator[Place]:
     """The couple joint, with every choice of known ports outside it; not where other ports must be joint too."""
@@ -184,8 +184,8 @@ def _coupled(
 
 
 def _known(
-    node: Node, events: Mapping[str, tuple[int, ...]], subset: tuple[str, ...], always: Mapping[str, Array], rng: Any
-) -> dict[str, Array] | None:
+    node: Node, events: Mapping[str, tuple[int, ...]], subset: tuple[str, ...], always: Mapping[str, Values], rng: Any
+) -> dict[str, Values] | None:
     """Values of the known ports over the rows, or None where the builder would read them as another event."""
     drawn = _values(node, events, always, ROWS.size, rng)
     known = {p: drawn[p] for p in node.ports if p in subset or p in always}
@@ -194,7 +194,7 @@ def _known(
     return known if fits else None
 
 
-def _tied(node: Node, events: Mapping[str, tuple[int, ...]], always: Mapping[str, Array], rng: Any) -> list[frozenset[str]]:
+def _tied(node: Node, events: Mapping[str, tuple[int, ...]], always: Mapping[str, Values], rng: Any) -> list[frozenset[str]]:
     """Couples whose ports have no mean-field message, so that they are always joint."""
     place = apart(node, events, _known(node, events, (), always, rng) or {}, {}, rng)
 

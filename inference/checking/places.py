@@ -23,10 +23,10 @@ from inference.distributions import (
 from inference.inbox import Inbox, Pair, read
 from inference.nodes._base import Linear, Node
 from inference.structure import Factor, Held, Known, Plate, Variable
-from inference.types import Array
+from inference.types import Values
 
 ROWS = Plate("row", 2)
-BUDGET = 60_000  # points of one grid
+BUDGET = 200_000  # points of one grid
 
 Events = Mapping[str, tuple[int, ...]]
 
@@ -42,8 +42,8 @@ class Place:
     factor: Factor
     marginals: Mapping[str, Distribution]
     group: tuple[str, ...] = ()
-    joint_mean: Array | None = None
-    joint_covariance: Array | None = None
+    joint_mean: Values | None = None
+    joint_covariance: Values | None = None
     joint: NormalGamma | None = None
     pair: Pair | None = None
 
@@ -68,12 +68,14 @@ class Place:
 
     def inbox(self, without: tuple[str, ...] = ()) -> Inbox:
         """What the engine would hand to a rule here."""
-        kept: dict[str, dict[Any, Array]] = {port: {} for port in self.factor.ports}
+        kept: dict[str, dict[Any, Values]] = {port: {} for port in self.factor.ports}
         return read(self.factor, self.marginals, kept, self.pair, self.joint, without)
 
-    def axes(self, row: int, skip: Sequence[str], coarse: bool, only: Sequence[str] | None = None) -> list[Axis]:
-        """A grid over all ports but ``skip``; ports outside ``only`` are put at their mean."""
-        order, widen = self._order(skip, only, coarse), 1.5 if coarse else 1.0
+    def axes(
+        self, row: int, skip: Sequence[str], coarse: bool, points: int = 1, only: Sequence[str] | None = None
+    ) -> list[Axis]:
+        """A grid over all ports but ``skip``, which have ``points``; ports outside ``only`` are put at their mean."""
+        order, widen = self._order(skip, only, points) - int(coarse), 1.25 if coarse else 1.0
         out = [] if not self.group or set(self.group) & set(skip) else [self._group_axis(row, order, widen)]
         for port, held in self.factor.ports.items():
             if port in skip or port in self.group:
@@ -116,20 +118,20 @@ class Place:
             start = stop
         return Axis(values, weights)
 
-    def _order(self, skip: Sequence[str], only: Sequence[str] | None, coarse: bool) -> int:
-        """As many Gaussian points a coordinate as the budget allows; three are exact for a quadratic."""
-        sizes, dims = 1.0, 0
+    def _order(self, skip: Sequence[str], only: Sequence[str] | None, points: int) -> int:
+        """As many Gaussian points a coordinate as the budget allows; three are exact for a quartic."""
+        dims = 0
         for port, q in self.marginals.items():
             if port in skip or (only is not None and port not in only):
                 continue
-            gaussian = isinstance(q, Normal | MvNormal | LogNormal | NormalGamma)
-            dims += length(self.factor.ports[port].event) if gaussian else 0
-            sizes *= 40.0 if isinstance(q, Gamma | Beta | LogGamma) else 1.0
-        order = 24 if dims == 0 else int((BUDGET / sizes) ** (1.0 / dims))
-        return max(3, min(24, order)) - (1 if coarse else 0)
+            if isinstance(q, Gamma | Beta | LogGamma):
+                points *= 45
+            elif isinstance(q, Normal | MvNormal | LogNormal | NormalGamma):
+                dims += length(self.factor.ports[port].event)
+        return max(3, min(24, int((BUDGET / points) ** (1.0 / max(dims, 1)))))
 
 
-def apart(node: Node, events: Events, known: Mapping[str, Array], kinds: Mapping[str, str], rng: Any) -> Place:
+def apart(node: Node, events: Events, known: Mapping[str, Values], kinds: Mapping[str, str], rng: Any) -> Place:
     """A place where every latent port has a marginal of its own; ``kinds`` names the ports of a special form."""
     ports: dict[str, Held] = {}
     marginals: dict[str, Distribution] = {}
@@ -138,7 +140,7 @@ def apart(node: Node, events: Events, known: Mapping[str, Array], kinds: Mapping
         shape = tuple(p.size for p in plates)
         kind = node.port_types()[port]
         if port in known:
-            values = known[port] if plates else known[port][0]
+            values = known[port] if plates else np.asarray(known[port][0])
             ports[port] = Known(port, values, plates, event, kind)
         else:
             ports[port] = Variable(port, kind, plates, event)

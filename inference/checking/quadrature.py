@@ -7,6 +7,7 @@ independent share an axis.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy.special import expit, logit
@@ -23,9 +24,9 @@ from inference.distributions import (
     NormalGamma,
     PointMass,
 )
-from inference.types import Array
+from inference.types import Values
 
-LogDensity = Callable[[Mapping[str, Array]], Array]
+LogDensity = Callable[[Mapping[str, Values]], Values]
 TAIL = 30.0  # nats down to which the trapezoid rule follows a tail
 
 
@@ -33,11 +34,11 @@ TAIL = 30.0  # nats down to which the trapezoid rule follows a tail
 class Axis:
     """Points of one or several ports, ``(n, event...)`` each, and their weights ``(n,)``."""
 
-    values: Mapping[str, Array]
-    weights: Array
+    values: Mapping[str, Values]
+    weights: Values
 
 
-def expected(log_density: LogDensity, axes: Sequence[Axis], points: Mapping[str, Array]) -> Array:
+def expected(log_density: LogDensity, axes: Sequence[Axis], points: Mapping[str, Values]) -> Values:
     """E log f over the axes at every one of the ``points``, ``(k, event...)`` arrays of the ports left out.
 
     Example
@@ -52,7 +53,7 @@ def expected(log_density: LogDensity, axes: Sequence[Axis], points: Mapping[str,
     return log_f
 
 
-def log_mixture(log_density: LogDensity, axes: Sequence[Axis], points: Mapping[str, Array]) -> Array:
+def log_mixture(log_density: LogDensity, axes: Sequence[Axis], points: Mapping[str, Values]) -> Values:
     """log E f over the axes at every one of the points.
 
     Example
@@ -70,7 +71,7 @@ def log_mixture(log_density: LogDensity, axes: Sequence[Axis], points: Mapping[s
         return top + np.log(np.exp(log_f - top[:, None]) @ weights)
 
 
-def formed(log_density: LogDensity, axes: Sequence[Axis], points: Mapping[str, Array]) -> Array:
+def formed(log_density: LogDensity, axes: Sequence[Axis], points: Mapping[str, Values]) -> Values:
     """log f on the whole grid, points first.
 
     Example
@@ -110,7 +111,7 @@ def marginal_axis(port: str, q: Distribution, order: int, widen: float = 1.0) ->
     return _axis(port, _trapezoid(q, widen))
 
 
-def normal_points(mean: Array, covariance: Array, order: int) -> tuple[Array, Array]:
+def normal_points(mean: Values, covariance: Values, order: int) -> tuple[Values, Values]:
     """Gauss-Hermite points ``(order^d, d)`` of a Gaussian vector, and weights.
 
     Example
@@ -119,7 +120,7 @@ def normal_points(mean: Array, covariance: Array, order: int) -> tuple[Array, Ar
     >>> points.shape, round(float(weights.sum()), 12)
     ((9, 2), 1.0)
     """
-    nodes, weights = np.polynomial.hermite_e.hermegauss(order)
+    nodes, weights = _gauss(order)
     d = len(mean)
     grid = np.stack(np.meshgrid(*[nodes] * d, indexing="ij"), axis=-1).reshape(-1, d)
     product = np.prod(np.stack(np.meshgrid(*[weights] * d, indexing="ij"), axis=-1).reshape(-1, d), axis=-1)
@@ -146,32 +147,35 @@ def normal_gamma_axis(
     return Axis(values, np.outer(tau_weights, weights).ravel())
 
 
-def _axis(port: str, points: tuple[Array, Array]) -> Axis:
+_gauss = cache(np.polynomial.hermite_e.hermegauss)
+
+
+def _axis(port: str, points: tuple[Values, Values]) -> Axis:
     return Axis({port: points[0]}, points[1])
 
 
-def _scalar(points: tuple[Array, Array]) -> tuple[Array, Array]:
+def _scalar(points: tuple[Values, Values]) -> tuple[Values, Values]:
     return points[0][:, 0], points[1]
 
 
-def _trapezoid(q: Distribution, widen: float) -> tuple[Array, Array]:
-    """In the log of a Gamma and in the logit of a Beta; these steps reach ten digits."""
+def _trapezoid(q: Distribution, widen: float) -> tuple[Values, Values]:
+    """In the log of a Gamma and in the logit of a Beta; these steps reach twelve digits."""
     if isinstance(q, Beta):
         a, b = float(q.a), float(q.b)
-        u = _line(float(logit(a / (a + b))), 3.0 + TAIL / a, 3.0 + TAIL / b, 0.6 * widen)
+        u = _line(float(logit(a / (a + b))), 3.0 + TAIL / a, 3.0 + TAIL / b, 0.4 * widen)
         x = expit(u)
         return x, _normalised(a * np.log(x) + b * np.log1p(-x))
     if not isinstance(q, Gamma | LogGamma):
         raise TypeError(f"no quadrature for {type(q).__name__}")
     a, rate = float(q.shape), float(q.rate) if isinstance(q, Gamma) else 1.0 / float(q.scale)
-    u = _line(float(np.log(a / rate)), 1.0 + TAIL / a, float(np.log(3.0 + 2.0 * TAIL / a)), 0.36 * widen)
+    u = _line(float(np.log(a / rate)), 1.0 + TAIL / a, float(np.log(3.0 + 2.0 * TAIL / a)), 0.25 * widen)
     return np.exp(u) if isinstance(q, Gamma) else u, _normalised(a * u - rate * np.exp(u))
 
 
-def _line(centre: float, left: float, right: float, step: float) -> Array:
+def _line(centre: float, left: float, right: float, step: float) -> Values:
     return centre + step * np.arange(-np.ceil(left / step), np.ceil(right / step) + 1.0)
 
 
-def _normalised(log_weights: Array) -> Array:
+def _normalised(log_weights: Values) -> Values:
     weights = np.exp(log_weights - log_weights.max())
     return weights / weights.sum()

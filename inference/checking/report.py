@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from inference.errors import NoRule, SpecError
-from inference.types import Array
+from inference.types import Values
 
-Quadrature = Callable[[bool], Array]
+Quadrature = Callable[[bool], Values]
 """The numbers by quadrature; called with False for the finest grid, with True for a coarser one."""
 
 
@@ -98,7 +98,7 @@ class Judge:
         self.rows: list[CheckRow] = []
         self.absent: list[str] = []
 
-    def compare(self, rule: str, ports: str, given: str, by_rule: Callable[[], Array], quadrature: Quadrature) -> None:
+    def compare(self, rule: str, ports: str, given: str, by_rule: Callable[[], Values], quadrature: Quadrature) -> None:
         """Add the row of a rule; ``by_rule`` calls it and returns numbers to be compared one by one."""
         try:
             found = np.asarray(by_rule(), dtype=np.float64)
@@ -123,7 +123,7 @@ class Judge:
         return CheckReport(letter, tuple(self.rows), tuple(dict.fromkeys(self.absent)))
 
     def _row(
-        self, rule: str, ports: str, given: str, found: Array, wanted: Array, quadrature: Quadrature
+        self, rule: str, ports: str, given: str, found: Values, wanted: Values, quadrature: Quadrature
     ) -> CheckRow:
         scale = 1.0 + float(np.max(np.abs(wanted)))
         differences = np.abs(found - wanted) / scale

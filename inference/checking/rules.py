@@ -6,18 +6,17 @@ from typing import Any
 import numpy as np
 
 from inference.checking.density import moments_of
-from inference.checking.draws import random_points
-from inference.checking.moments import REACH, port_moments
+from inference.checking.draws import length, random_points
+from inference.checking.moments import POINTS as POINTS_OF, REACH, port_moments
 from inference.checking.places import ROWS, Place
 from inference.checking.quadrature import expected
-from inference.checking.draws import length
 from inference.checking.report import Judge
 from inference.distributions import Distribution
 from inference.errors import NoRule
 from inference.inbox import Inbox
 from inference.nodes._base import Linear, Message
 from inference.terms import full
-from inference.types import Array
+from inference.types import Values
 
 POINTS = 6
 
@@ -49,7 +48,7 @@ def check_together(place: Place, judge: Judge, rng: Any) -> None:
     _check_energy(place, judge)
 
 
-def log_message(kind: str, coefficients: Sequence[Array], x: Array) -> Array:
+def log_message(kind: str, coefficients: Sequence[Values], x: Values) -> Values:
     """The log of a message at points: coefficients times sufficient statistics (see inference/families.py).
 
     Example
@@ -74,7 +73,7 @@ def _check_message(place: Place, port: str, judge: Judge, rng: Any) -> None:
     x = random_points(held.type, (POINTS,), held.event, rng)
     ndims = (1, 2) if held.event else (0, 0)
 
-    def by_rule() -> Array:
+    def by_rule() -> Values:
         message = _spread(place.node.message(port, place.inbox()), ndims[: 1 if held.type == "binary" else 2], held.event)
         return _rows(lambda row: log_message(held.type, [c[row] for c in message], x))
 
@@ -82,10 +81,10 @@ def _check_message(place: Place, port: str, judge: Judge, rng: Any) -> None:
 
 
 def _check_energy(place: Place, judge: Judge) -> None:
-    def by_rule() -> Array:
+    def by_rule() -> Values:
         return _spread((place.node.average_energy(place.inbox()),), (0,), ())[0]
 
-    def quadrature(coarse: bool) -> Array:
+    def quadrature(coarse: bool) -> Values:
         axes = [place.axes(row, (), coarse) for row in range(ROWS.size)]
         return -np.concatenate([expected(place.node.log_density, a, {}) for a in axes])
 
@@ -98,7 +97,7 @@ def _check_linear(place: Place, judge: Judge, rng: Any) -> Linear | None:
     points = {p: random_points("real", (POINTS,), place.factor.ports[p].event, rng) for p in place.group}
     found: list[Linear] = []
 
-    def by_rule() -> Array:
+    def by_rule() -> Values:
         found.append(place.node.linear(frozenset(place.group), place.inbox()))
         return _rows(lambda row: _log_potential(found[0], points, row))
 
@@ -109,10 +108,10 @@ def _check_linear(place: Place, judge: Judge, rng: Any) -> Linear | None:
     return found[0] if found and judge.rows[-1].passed else None
 
 
-def _log_potential(linear: Linear, points: Mapping[str, Array], row: int) -> Array:
+def _log_potential(linear: Linear, points: Mapping[str, Values], row: int) -> Values:
     """-(out - C in - o)' W (out - C in - o) / 2 - in' extra in / 2, less its value at the first point."""
 
-    def at(array: Array | None, event_ndim: int) -> Any:
+    def at(array: Values | None, event_ndim: int) -> Any:
         if array is None:
             return 0.0
         return np.broadcast_to(array, (ROWS.size, *array.shape[array.ndim - event_ndim :]))[row]
@@ -136,7 +135,7 @@ def _check_joint_message(place: Place, judge: Judge, rng: Any) -> None:
     # the prior of a pair sends the exponent of tau without the d/2 that belongs to w given tau
     own = 0.5 * d if set(place.group) <= set(place.node.outputs) else 0.0
 
-    def by_rule() -> Array:
+    def by_rule() -> Values:
         message = place.node.joint_message(frozenset(place.group), place.inbox())
         h, L, log, rate = _spread(message, (1, 2, 0, 0), (d,))
         return _rows(lambda k: t * log_message("real", (h[k], L[k]), u) + (log[k] + own) * np.log(t) - rate[k] * t)
@@ -166,9 +165,11 @@ def _compare_forward(place: Place, port: str, q: Distribution, judge: Judge) -> 
     events = {port: place.factor.ports[port].event}
     gaussian = [p for p in place.factor.ports if place.factor.ports[p].type == "real" or p in place.group]
 
-    def quadrature(coarse: bool, only: Sequence[str] | None) -> Array:
+    size = POINTS_OF[length(events[port])] ** length(events[port])
+
+    def quadrature(coarse: bool, only: Sequence[str] | None) -> Values:
         found = [
-            port_moments(place.node.log_density, types, events, place.axes(row, (port,), coarse, only), coarse)
+            port_moments(place.node.log_density, types, events, place.axes(row, (port,), coarse, size, only), coarse)
             for row in range(ROWS.size)
         ]
         return np.stack([np.concatenate([m.mean, m.covariance.ravel()]) for m in found])
@@ -181,25 +182,25 @@ def _compare_forward(place: Place, port: str, q: Distribution, judge: Judge) -> 
     judge.compare("forward", f"toward {port}", place.given, lambda: stated, lambda coarse: quadrature(coarse, only))
 
 
-def _near(stated: Array, wanted: Array, judge: Judge) -> bool:
+def _near(stated: Values, wanted: Values, judge: Judge) -> bool:
     return bool(np.max(np.abs(stated - wanted)) <= judge.tolerance * (1.0 + np.max(np.abs(wanted))))
 
 
-def _expectation(place: Place, points: Mapping[str, Array]) -> Callable[[bool], Array]:
+def _expectation(place: Place, points: Mapping[str, Values]) -> Callable[[bool], Values]:
     """E log f over the ports that are not among the points, less its value at the first, one line a row."""
 
-    def quadrature(coarse: bool) -> Array:
-        return _rows(lambda row: expected(place.node.log_density, place.axes(row, tuple(points), coarse), points))
+    def quadrature(coarse: bool) -> Values:
+        return _rows(lambda row: expected(place.node.log_density, place.axes(row, tuple(points), coarse, POINTS), points))
 
     return quadrature
 
 
-def _rows(at: Callable[[int], Array]) -> Array:
+def _rows(at: Callable[[int], Values]) -> Values:
     values = np.stack([np.asarray(at(row), dtype=np.float64) for row in range(ROWS.size)])
     return values - values[:, :1]
 
 
-def _spread(message: Message, ndims: Sequence[int], event: tuple[int, ...]) -> list[Array]:
+def _spread(message: Message, ndims: Sequence[int], event: tuple[int, ...]) -> list[Values]:
     """Coefficients formed and over both rows; a shape that does not fit raises."""
     if len(message) != len(ndims):
         raise ValueError(f"{len(message)} coefficients where {len(ndims)} are due")

@@ -10,7 +10,7 @@ from inference.inbox import Inbox
 from inference.nodes._base import Message, Node
 from inference.registry import LETTERS
 from inference.terms import Quantity
-from inference.types import Array
+from inference.types import Values
 
 
 @LETTERS.register
@@ -29,7 +29,7 @@ class Bernoulli(Node):
     outputs = ("y",)
     may_miss = ("y",)
 
-    def log_density(self, values: Mapping[str, Array]) -> Array:
+    def log_density(self, values: Mapping[str, Values]) -> Values:
         """y log p + (1 - y) log(1 - p)."""
         y, p = values["y"], values["probability"]
         return y * np.log(p) + (1.0 - y) * np.log1p(-p)
@@ -53,6 +53,6 @@ class Bernoulli(Node):
             raise self.no_rule(port, "the marginals of the others, forward")
         return BernoulliDistribution(q["probability"].mean)
 
-    def sample(self, values: Mapping[str, Array], shape: tuple[int, ...], rng: np.random.Generator) -> dict[str, Array]:
+    def sample(self, values: Mapping[str, Values], shape: tuple[int, ...], rng: np.random.Generator) -> dict[str, Values]:
         """A draw, 0.0 or 1.0."""
         return {"y": np.asarray(rng.random(shape) < values["probability"], dtype=np.float64)}

@@ -13,7 +13,7 @@ from inference.inbox import Inbox
 from inference.nodes._base import Message, Node
 from inference.registry import LETTERS
 from inference.terms import Quantity
-from inference.types import Array
+from inference.types import Values
 
 
 @LETTERS.register
@@ -50,7 +50,7 @@ class Beta(Node):
             raise SpecError(f"beta takes 2 arguments by place (a, b), not {len(args)}")
         return {**dict(zip(("a", "b"), args, strict=False)), **given}
 
-    def log_density(self, values: Mapping[str, Array]) -> Array:
+    def log_density(self, values: Mapping[str, Values]) -> Values:
         """The log of the density above."""
         x = values["x"]
         return (self.a - 1.0) * np.log(x) + (self.b - 1.0) * np.log1p(-x) - betaln(self.a, self.b)
@@ -68,6 +68,6 @@ class Beta(Node):
         """Beta(a, b)."""
         return BetaDistribution(self.a, self.b)
 
-    def sample(self, values: Mapping[str, Array], shape: tuple[int, ...], rng: np.random.Generator) -> dict[str, Array]:
+    def sample(self, values: Mapping[str, Values], shape: tuple[int, ...], rng: np.random.Generator) -> dict[str, Values]:
         """A Beta draw."""
         return {"x": np.asarray(rng.beta(self.a, self.b, size=shape))}

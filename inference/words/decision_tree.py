@@ -119,7 +119,7 @@ def _nested(fitted: Any, node: int) -> Any:
         return leaf
     split = np.zeros(arrays.n_features + 1)
     split[arrays.feature[node]], split[-1] = -1.0, arrays.threshold[node]
-    return split, _nested(fitted, arrays.children_left[node]), _nested(fitted, arrays.children_right[node])
+    return split, *(_nested(fitted, int(side[node])) for side in (arrays.children_left, arrays.children_right))
 
 
 def gated_value(weights: TreeWeights, phi: Float[Array, "N d"], sharpness: float) -> Float[Array, "N K"]:

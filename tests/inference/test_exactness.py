@@ -120,10 +120,14 @@ def test_the_order_of_rows_does_not_matter(constraints, order):
     x = simulate(2, rows=9, experts=2, d=2).experts
     model = bound(x, Options())
     one = P.infer(model, data=data_of(x), constraints=constraints, iterations=6, rtol=0.0, atol=0.0)
-    other = P.infer(model, data=taken(data_of(x), list(order)), constraints=constraints, iterations=6, rtol=0.0, atol=0.0)
+    other = P.infer(
+        model, data=taken(data_of(x), list(order)), constraints=constraints, iterations=6, rtol=0.0, atol=0.0
+    )
     assert_same(other.posteriors, one.posteriors, names=["w", "tau", "beta"])
     np.testing.assert_allclose(other.free_energy, one.free_energy, rtol=1e-11)
-    np.testing.assert_allclose(other.posteriors["z"].mean(), one.posteriors["z"].mean()[list(order)], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        other.posteriors["z"].mean(), one.posteriors["z"].mean()[list(order)], rtol=1e-9, atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("constraints", FACTORISATIONS)
@@ -134,7 +138,12 @@ def test_the_names_of_experts_do_not_matter(constraints, order):
     one = P.infer(bound(x, Options()), data=data_of(x), constraints=constraints, iterations=6)
     x = replace(x, yhat=x.yhat[:, order])
     other = P.infer(bound(x, Options()), data=data_of(x), constraints=constraints, iterations=6)
-    assert_same(other.posteriors, {v: q[order] for v, q in one.posteriors.items() if v in ("w", "tau", "beta")}, 1e-9, ["w", "tau", "beta"])
+    assert_same(
+        other.posteriors,
+        {v: q[order] for v, q in one.posteriors.items() if v in ("w", "tau", "beta")},
+        1e-9,
+        ["w", "tau", "beta"],
+    )
     new = {"phi": x.phi[:4], "yhat": x.yhat[:4, np.argsort(order)]}
     ahead = one.predict(new), other.predict({**new, "yhat": x.yhat[:4]})
     np.testing.assert_allclose(ahead[1].mean(), ahead[0].mean(), rtol=1e-9)
@@ -145,7 +154,8 @@ def test_an_expert_heard_twice_counts_twice():
     rng = np.random.default_rng(6)
     y, yhat, new = rng.standard_normal(8), rng.standard_normal((8, 2)), rng.standard_normal((3, 2))
     once, twice = (
-        P.infer(static.bind(shape=1.5, rate=0.7), data={"y": y, "yhat": yhat[:, columns]}) for columns in ([0, 1], [0, 0, 1])
+        P.infer(static.bind(shape=1.5, rate=0.7), data={"y": y, "yhat": yhat[:, columns]})
+        for columns in ([0, 1], [0, 0, 1])
     )
     weight = once.posteriors["gamma"].mean() * np.array([2.0, 1.0])
     found = twice.predict({"yhat": new[:, [0, 0, 1]]}, rows="obs")
@@ -183,7 +193,11 @@ def test_a_missing_row_is_no_row(model, carry, seed, lost):
     keep = ~np.isin(np.arange(9), list(lost))
     short = P.infer(model, data=taken(data, keep))
     masked = np.ma.masked_array(data["y"], ~keep)
-    for y in (np.where(keep, data["y"], np.nan), [v if k else None for v, k in zip(data["y"], keep, strict=True)], masked):
+    for y in (
+        np.where(keep, data["y"], np.nan),
+        [v if k else None for v, k in zip(data["y"], keep, strict=True)],
+        masked,
+    ):
         gappy = P.infer(model, data={"x": data["x"], "y": y})
         assert_same(gappy.posteriors, short.posteriors, 1e-11, carry)
         np.testing.assert_allclose(gappy.free_energy, short.free_energy, rtol=1e-11, atol=1e-12)
@@ -239,7 +253,7 @@ def test_a_perfect_expert_at_known_tau_is_exact():
     pull = x.phi.sum(0)
     log_evidence = 0.5 * 0.2 * pull.sum() + 0.125 * (pull @ pull / 0.5 + 9.0 / 3.0) - 4.5 * np.log(2.0 * np.pi)
     _, joint = settle(bound(x, Options(gamma_factor=False)), data_of(x))
-    _, apart = settle(bound(x, Options(gamma_factor=False)), data_of(x), [P.MeanField()])
+    _, apart = settle(bound(x, Options(gamma_factor=False)), data_of(x), [P.MeanField()], tolerance=1e-6)
     np.testing.assert_allclose(joint, -2.0 * log_evidence, rtol=1e-12)
     assert apart > joint + 1.0
 

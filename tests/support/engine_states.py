@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import digamma
 
-from inference.distributions import Gamma, MvNormal
+from inference.distributions import Gamma, MvNormal, Normal
 from inference.initial import initial_state
 from inference.program import Program, State
 from inference.schedule import make_plan
@@ -91,10 +91,10 @@ def expected_tau(x: Experts, state: State) -> Array:
 def random_start(x: Experts, noisy: bool, rng: np.random.Generator) -> dict[str, Any]:
     """Marginals for the globals and ``pred`` that no prior would give."""
     (rows, experts), d = x.yhat.shape, x.phi.shape[1]
-    from inference.distributions import Normal
-
     root = rng.standard_normal((experts, d, d))
-    start: dict[str, Any] = {"w": MvNormal(rng.standard_normal((experts, d)), root @ root.swapaxes(1, 2) + 0.1 * np.eye(d))}
+    start: dict[str, Any] = {
+        "w": MvNormal(rng.standard_normal((experts, d)), root @ root.swapaxes(1, 2) + 0.1 * np.eye(d))
+    }
     names = ["tau", "beta"] + ["kappa"] * noisy
     start |= {name: Gamma(*rng.uniform(0.5, 3.0, (2, experts))) for name in names}
     if noisy:

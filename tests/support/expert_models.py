@@ -127,7 +127,9 @@ def sample_of_normals(m, y, *, mean, precision, shape, rate):
 def local_level(m, y, *, start_mean, start_var, q, r):
     """A random walk under noise (5.2); NaN is missing."""
     time = m.plate("time", len(y))
-    x = m.chain("x", start=P.Normal(start_mean, start_var), step=lambda a: dict(mean=a, precision=1.0 / q), length=time)
+    x = m.chain(
+        "x", start=P.Normal(start_mean, start_var), step=lambda a: {"mean": a, "precision": 1.0 / q}, length=time
+    )
     m.normal("y", mean=x, precision=1.0 / r, observed=y)
 
 
@@ -138,7 +140,7 @@ def state_space(m, y, *, start_mean, start_cov, matrix, noise_cov, read, noise_p
     x = m.chain(
         "x",
         start=P.MvNormal(start_mean, start_cov),
-        step=lambda a: dict(mean=a, matrix=matrix, cov=noise_cov),
+        step=lambda a: {"mean": a, "matrix": matrix, "cov": noise_cov},
         length=time,
     )
     m.softdot("y", x, read, noise_precision, observed=y, plates=time)
@@ -161,14 +163,14 @@ class Still:
     """Stop when no number of any block's first marginal moved by more than ``tolerance (1 + |x|)``."""
 
     def __init__(self, tolerance: float = 1e-13) -> None:
-        self.tolerance, self._last, self._moved = tolerance, {}, np.inf
+        self.tolerance = tolerance
+        self._last: dict[str | None, dict[str, Array]] = {}
+        self._moved = 0.0
 
     def __call__(self, event: Event) -> Any:
         if event.kind == "after_update" and event.marginal is not None:
-            new = event.marginal.arrays()
-            old = self._last.get(event.variable, {})
-            steps = [np.max(np.abs(a - old[k]) / (1.0 + np.abs(a)), initial=0.0) if k in old else np.inf for k, a in new.items()]
-            self._moved = max(self._moved, *steps)
+            old, new = self._last.get(event.variable), event.marginal.arrays()
+            self._moved = max(self._moved, np.inf if old is None or old.keys() != new.keys() else _step(old, new))
             self._last[event.variable] = new
         if event.kind == "after_iteration":
             moved, self._moved = self._moved, 0.0
@@ -176,7 +178,13 @@ class Still:
         return None
 
 
-def settle(model: Any, data: dict[str, Any], constraints: Any = (), *, limit: int = 20000, **options: Any) -> tuple[Any, float]:
+def _step(old: dict[str, Array], new: dict[str, Array]) -> float:
+    return max(float(np.max(np.abs(a - old[k]) / (1.0 + np.abs(a)), initial=0.0)) for k, a in new.items())
+
+
+def settle(
+    model: Any, data: dict[str, Any], constraints: Any = (), *, limit: int = 20000, **options: Any
+) -> tuple[Any, float]:
     """The result where parameters stand, and its free energy."""
     result = P.infer(
         model,
