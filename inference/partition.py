@@ -37,7 +37,7 @@ def partition(graph: FactorGraph, reading: Reading, findings: Findings) -> list[
         if isinstance(factor.node, NormalGamma):
             _merge(part, frozenset(factor.variables))
     for cluster in reading.clusters:
-        wanted = cluster - images.keys()
+        wanted = cluster - frozenset(images)
         _merge(part, wanted)
         _demand_rules(graph, part[next(iter(wanted))])
     asked = set(part.values())

@@ -186,7 +186,7 @@ def _said(block: Block, graph: FactorGraph) -> str:
 
 def _ordered(blocks: list[Block], graph: FactorGraph, order: Sequence[str] | None) -> list[Block]:
     """Links first, then Gaussians, then precisions: every block sees the freshest statistics (section 3)."""
-    rank = {v: k for k, v in enumerate(order or ())}
+    rank = {v: float(k) for k, v in enumerate(order or ())}
     unknown = [v for v in rank if v not in graph.variables]
     if unknown:
         raise SpecError(

@@ -59,7 +59,9 @@ def _check_sample(
     products = deviation[:, :, None] * deviation[:, None, :] - wanted.covariance
     errors = np.concatenate([_in_standard_errors(deviation), _in_standard_errors(products.reshape(DRAWS, -1))])
     worst = float(np.nan_to_num(np.abs(errors).max(), nan=np.inf))
-    stated = f"mean {np.round(values.mean(axis=0), 4)} against {np.round(wanted.mean, 4)}, worst {worst:.1f} standard errors"
+    stated = (
+        f"mean {np.round(values.mean(axis=0), 4)} against {np.round(wanted.mean, 4)}, worst {worst:.1f} standard errors"
+    )
     passed = worst <= STANDARD_ERRORS
     judge.rows.append(CheckRow("sample", ports, given, worst, passed, note="" if passed else stated))
 

@@ -1,5 +1,6 @@
 """Random marginals and points for ports of every type, near the origin and of order one."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -34,13 +35,14 @@ def random_marginal(kind: str, shape: tuple[int, ...], event: tuple[int, ...], r
     if kind.startswith("point"):
         return PointMass(random_points(kind.removeprefix("point "), shape, event, rng), event_ndim=len(event))
     a, b = rng.uniform(4.0, 7.0, shape), rng.uniform(0.6, 1.6, shape)
-    if kind == "positive":
-        return Gamma(a, a * b)
-    if kind == "log-gamma":
-        return LogGamma(1.0 / (a * b), a)
-    if kind == "log-normal":
-        return LogNormal(b - 1.0, 0.05 * a)
-    return Beta(a, 4.0 * b) if kind == "probability" else Bernoulli(b / 2.0)
+    made: dict[str, Callable[[], Distribution]] = {
+        "positive": lambda: Gamma(a, a * b),
+        "log-gamma": lambda: LogGamma(1.0 / (a * b), a),
+        "log-normal": lambda: LogNormal(b - 1.0, 0.05 * a),
+        "probability": lambda: Beta(a, 4.0 * b),
+        "binary": lambda: Bernoulli(b / 2.0),
+    }
+    return made[kind]()
 
 
 def random_points(kind: str, shape: tuple[int, ...], event: tuple[int, ...], rng: Any) -> Values:

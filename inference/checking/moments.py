@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, logsumexp
+from scipy.special import expit
 
 from inference.checking.draws import length
 from inference.checking.quadrature import Axis, LogDensity, log_mixture
@@ -41,14 +41,14 @@ def port_moments(
     (3.0, 4.0)
     """
     if set(types.values()) == {"binary"}:
-        return _binary(log_density, *types, axes)
+        return _binary(log_density, next(iter(types)), axes)
     d = sum(length(events[p]) for p in types)
     centre, root = np.zeros(d), 3.0 * np.eye(d)
     for k in range(PASSES):
         u, log_jacobian, spacing = _grid(centre, root, 7.0 if k == 0 and d == 1 else REACH[d], coarse)
         points, log_slope = _onto_support(u, types, events)
         log_mass = log_mixture(log_density, axes, points) + log_slope + log_jacobian
-        total = float(logsumexp(log_mass))
+        total = _log_sum(log_mass)
         mass = np.exp(log_mass - total)
         centre, covariance = _moments(u, mass)
         if k > 0 and np.allclose(covariance, root @ root.T, rtol=0.05, atol=0.05 * np.trace(covariance)):
@@ -60,7 +60,7 @@ def port_moments(
 
 def _binary(log_density: LogDensity, port: str, axes: Sequence[Axis]) -> PortMoments:
     log_mass = log_mixture(log_density, axes, {port: np.array([0.0, 1.0])})
-    total = float(logsumexp(log_mass))
+    total = _log_sum(log_mass)
     p = np.exp(log_mass[1:] - total)
     return PortMoments(total, p, (p * (1.0 - p))[:, None])
 
@@ -89,6 +89,11 @@ def _onto_support(u: Values, types: Mapping[str, str], events: Events) -> tuple[
             part = expit(part)
         points[port] = part if events[port] else part[:, 0]
     return points, log_slope
+
+
+def _log_sum(log_mass: Values) -> float:
+    top = float(log_mass.max())
+    return top + float(np.log(np.exp(log_mass - top).sum()))
 
 
 def _moments(values: Values, mass: Values) -> tuple[Values, Values]:

@@ -19,7 +19,7 @@ FORMS = {"real": ("point real", "log-gamma"), "positive": ("point positive", "lo
 
 
 def check_node(
-    node: Node | type[Node],
+    node: object,
     *,
     known: Mapping[str, Any] | None = None,
     rng_seed: int = 0,
@@ -30,8 +30,8 @@ def check_node(
     For scalar and vector events, for every choice of known and latent ports and for point masses, diagonal, log-normal
     and log-gamma marginals: ``message`` (differences of the log message are differences of E log f),
     ``average_energy`` (-E log f), ``linear`` and ``joint_message`` with what ``average_energy`` and ``message`` make of
-    the joint moments, ``forward`` (mean and covariance of E f over the Gaussian ports, others at their mean, or over all
-    of them), ``sample`` (five standard errors), and that the density integrates to one over its outputs.
+    the joint moments, ``forward`` (mean and covariance of E f over the Gaussian ports, with the others at their mean or
+    averaged too), ``sample`` (five standard errors), and that the density integrates to one over its outputs.
 
     Parameters
     ----------
@@ -99,7 +99,9 @@ def event_variants(node: Node, known: Mapping[str, Values], rng: Any) -> list[di
             found.append(events)
             break
     if not found:
-        raise SpecError(f"the ports of {node.letter} fit no shapes ({raised}); check event_ndim, output_event, log_density")
+        raise SpecError(
+            f"the ports of {node.letter} fit no shapes ({raised}); check event_ndim, output_event, log_density"
+        )
     return found
 
 
@@ -135,20 +137,22 @@ def _values(
     }
 
 
-def _instance(node: Node | type[Node]) -> Node:
+def _instance(node: object) -> Node:
     cls = node if isinstance(node, type) else type(node)
     if not issubclass(cls, Node):
         raise SpecError(f"check_node takes a Node or its class, not {node!r}")
     cls.check_declaration()
-    if not isinstance(node, type):
+    if isinstance(node, Node):
         return node
     try:
-        return node()
+        return cls()
     except TypeError as error:
-        raise SpecError(f"{node.__name__} needs its constants ({error}); pass an instance") from None
+        raise SpecError(f"{cls.__name__} needs its constants ({error}); pass an instance") from None
 
 
-def _places(node: Node, events: Mapping[str, tuple[int, ...]], always: Mapping[str, Values], rng: Any) -> Iterator[Place]:
+def _places(
+    node: Node, events: Mapping[str, tuple[int, ...]], always: Mapping[str, Values], rng: Any
+) -> Iterator[Place]:
     """Every choice of known ports, then every special form of one marginal."""
     free = [p for p in node.ports if p not in always]
     for subset in known_subsets(free):
@@ -189,12 +193,16 @@ def _known(
     """Values of the known ports over the rows, or None where the builder would read them as another event."""
     drawn = _values(node, events, always, ROWS.size, rng)
     known = {p: drawn[p] for p in node.ports if p in subset or p in always}
-    given = {p: known.get(p, Variable(p, node.port_types()[p], (), e)) for p, e in events.items() if p not in node.outputs}
+    given = {
+        p: known.get(p, Variable(p, node.port_types()[p], (), e)) for p, e in events.items() if p not in node.outputs
+    }
     fits = all(node.event_ndim(p, given) == len(events[p]) for p in given)
     return known if fits else None
 
 
-def _tied(node: Node, events: Mapping[str, tuple[int, ...]], always: Mapping[str, Values], rng: Any) -> list[frozenset[str]]:
+def _tied(
+    node: Node, events: Mapping[str, tuple[int, ...]], always: Mapping[str, Values], rng: Any
+) -> list[frozenset[str]]:
     """Couples whose ports have no mean-field message, so that they are always joint."""
     place = apart(node, events, _known(node, events, (), always, rng) or {}, {}, rng)
 

@@ -170,9 +170,7 @@ def together(place: Place, group: tuple[str, str], rng: Any) -> Place:
             marginals[port] = MvNormal(mean[:, part], cov=covariance[:, part, part])
         else:
             marginals[port] = Normal(mean[:, start], covariance[:, start, start])
-    return replace(
-        place, factor=factor, marginals=marginals, group=group, joint_mean=mean, joint_covariance=covariance
-    )
+    return replace(place, factor=factor, marginals=marginals, group=group, joint_mean=mean, joint_covariance=covariance)
 
 
 def known_subsets(latent: Sequence[str]) -> list[tuple[str, ...]]:
@@ -183,7 +181,9 @@ def known_subsets(latent: Sequence[str]) -> list[tuple[str, ...]]:
     >>> known_subsets(["x", "y"])
     [(), ('y',), ('x',), ('x', 'y')]
     """
-    return [tuple(p for p, k in zip(latent, keep, strict=True) if k) for keep in product((False, True), repeat=len(latent))]
+    return [
+        tuple(p for p, k in zip(latent, keep, strict=True) if k) for keep in product((False, True), repeat=len(latent))
+    ]
 
 
 def _entry(batched: Any, held: Held, row: int) -> Any:

@@ -127,9 +127,7 @@ def normal_points(mean: Values, covariance: Values, order: int) -> tuple[Values,
     return mean + grid @ np.linalg.cholesky(covariance).T, product / product.sum()
 
 
-def normal_gamma_axis(
-    ports: tuple[str, str], q: NormalGamma, scalar: bool, order: int, widen: float = 1.0
-) -> Axis:
+def normal_gamma_axis(ports: tuple[str, str], q: NormalGamma, scalar: bool, order: int, widen: float = 1.0) -> Axis:
     """Points of (w, tau) together: tau on its own grid, w Gauss-Hermite given it.
 
     Example

@@ -7,13 +7,13 @@ import numpy as np
 
 from inference.checking.density import moments_of
 from inference.checking.draws import length, random_points
-from inference.checking.moments import POINTS as POINTS_OF, REACH, port_moments
+from inference.checking.moments import POINTS as POINTS_OF
+from inference.checking.moments import REACH, port_moments
 from inference.checking.places import ROWS, Place
 from inference.checking.quadrature import expected
 from inference.checking.report import Judge
 from inference.distributions import Distribution
 from inference.errors import NoRule
-from inference.inbox import Inbox
 from inference.nodes._base import Linear, Message
 from inference.terms import full
 from inference.types import Values
@@ -74,7 +74,9 @@ def _check_message(place: Place, port: str, judge: Judge, rng: Any) -> None:
     ndims = (1, 2) if held.event else (0, 0)
 
     def by_rule() -> Values:
-        message = _spread(place.node.message(port, place.inbox()), ndims[: 1 if held.type == "binary" else 2], held.event)
+        message = _spread(
+            place.node.message(port, place.inbox()), ndims[: 1 if held.type == "binary" else 2], held.event
+        )
         return _rows(lambda row: log_message(held.type, [c[row] for c in message], x))
 
     judge.compare("message", f"toward {port}", place.given, by_rule, _expectation(place, {port: x}))
@@ -190,7 +192,9 @@ def _expectation(place: Place, points: Mapping[str, Values]) -> Callable[[bool],
     """E log f over the ports that are not among the points, less its value at the first, one line a row."""
 
     def quadrature(coarse: bool) -> Values:
-        return _rows(lambda row: expected(place.node.log_density, place.axes(row, tuple(points), coarse, POINTS), points))
+        return _rows(
+            lambda row: expected(place.node.log_density, place.axes(row, tuple(points), coarse, POINTS), points)
+        )
 
     return quadrature
 

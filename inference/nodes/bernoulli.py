@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inference.distributions import Bernoulli as BernoulliDistribution, Distribution
+from inference.distributions import Bernoulli as BernoulliDistribution
+from inference.distributions import Distribution
 from inference.inbox import Inbox
 from inference.nodes._base import Message, Node
 from inference.registry import LETTERS
@@ -53,6 +54,8 @@ class Bernoulli(Node):
             raise self.no_rule(port, "the marginals of the others, forward")
         return BernoulliDistribution(q["probability"].mean)
 
-    def sample(self, values: Mapping[str, Values], shape: tuple[int, ...], rng: np.random.Generator) -> dict[str, Values]:
+    def sample(
+        self, values: Mapping[str, Values], shape: tuple[int, ...], rng: np.random.Generator
+    ) -> dict[str, Values]:
         """A draw, 0.0 or 1.0."""
         return {"y": np.asarray(rng.random(shape) < values["probability"], dtype=np.float64)}

@@ -125,35 +125,59 @@ def test_group_effects_are_gathered_onto_the_rows():
 @pytest.mark.parametrize(
     ("write", "said"),
     [
-        (lambda m, x, g: m.normal("y", 0.0, x), "port precision takes a positive variable, but 'x' is real; put m.exp"),
-        (lambda m, x, g: m.normal("x", 0.0, 1.0), "there are two variables 'x'; every name is used once"),
-        (lambda m, x, g: m.chain("x", start=P.Normal(0.0, 1.0), step=dict, length=1), "there are two variables 'x'"),
-        (lambda m, x, g: m.normal("a b", 0.0, 1.0), "'a b' is no name; leave out spaces"),
-        (lambda m, x, g: m.normal("q(a)", 0.0, 1.0), r"'q\(a\)' is no name"),
-        (lambda m, x, g: m.normal("", 0.0, 1.0), "'' is no name"),
-        (lambda m, x, g: m.normal("y", P.Normal(0.0, 1.0), 1.0), r"got Normal\(mean=0, var=1\); make it a variable"),
-        (lambda m, x, g: m.normal("y", "x", 1.0), "got 'x'; pass the variable that the letter returned"),
-        (lambda m, x, g: m.normal("y", 0.0, 1.0, observed="abc"), "port y takes a variable or numbers, got 'abc'"),
-        (lambda m, x, g: m.normal("y", 0.0, np.inf), "'y.precision' is infinite"),
-        (lambda m, x, g: m.normal("y", 0.0, np.nan), "port precision: 'y.precision' is NaN"),
-        (lambda m, x, g: m.normal("y", 0.0, -1.0), "'y.precision' is -1; a positive value is above 0"),
-        (lambda m, x, g: m.normal("y", np.nan, 1.0), "'y.mean' has missing values and 'y' is latent"),
-        (lambda m, x, g: m.normal("y", 0.0, 1.0, observed=Y), r"plate axes \(3,\) does not begin with the plates \(no pl"),
-        (lambda m, x, g: m.normal("y", 0.0, 1.0, observed=Y, plates=m.plate("r", 4)), r"plates \(r=4\); give it that sh"),
-        (lambda m, x, g: m.normal(x, 0.0, 1.0, observed=1.0), "is given a variable and observed values"),
-        (lambda m, x, g: m.normal("y", 0.0, 1.0, observed=x), "observed= takes data, got Variable"),
+        (
+            lambda m, x, _g: m.normal("y", 0.0, x),
+            "port precision takes a positive variable, but 'x' is real; put m.exp",
+        ),
+        (lambda m, _x, _g: m.normal("x", 0.0, 1.0), "there are two variables 'x'; every name is used once"),
+        (lambda m, _x, _g: m.chain("x", start=P.Normal(0.0, 1.0), step=dict, length=1), "there are two variables 'x'"),
+        (lambda m, _x, _g: m.normal("a b", 0.0, 1.0), "'a b' is no name; leave out spaces"),
+        (lambda m, _x, _g: m.normal("q(a)", 0.0, 1.0), r"'q\(a\)' is no name"),
+        (lambda m, _x, _g: m.normal("", 0.0, 1.0), "'' is no name"),
+        (lambda m, _x, _g: m.normal("y", P.Normal(0.0, 1.0), 1.0), r"got Normal\(mean=0, var=1\); make it a variable"),
+        (lambda m, _x, _g: m.normal("y", "x", 1.0), "got 'x'; pass the variable that the letter returned"),
+        (lambda m, _x, _g: m.normal("y", 0.0, 1.0, observed="abc"), "port y takes a variable or numbers, got 'abc'"),
+        (lambda m, _x, _g: m.normal("y", 0.0, np.inf), "'y.precision' is infinite"),
+        (lambda m, _x, _g: m.normal("y", 0.0, np.nan), "port precision: 'y.precision' is NaN"),
+        (lambda m, _x, _g: m.normal("y", 0.0, -1.0), "'y.precision' is -1; a positive value is above 0"),
+        (lambda m, _x, _g: m.normal("y", np.nan, 1.0), "'y.mean' has missing values and 'y' is latent"),
+        (
+            lambda m, _x, _g: m.normal("y", 0.0, 1.0, observed=Y),
+            r"plate axes \(3,\) does not begin with the plates \(no pl",
+        ),
+        (
+            lambda m, _x, _g: m.normal("y", 0.0, 1.0, observed=Y, plates=m.plate("r", 4)),
+            r"plates \(r=4\); give it that sh",
+        ),
+        (lambda m, x, _g: m.normal(x, 0.0, 1.0, observed=1.0), "is given a variable and observed values"),
+        (lambda m, x, _g: m.normal("y", 0.0, 1.0, observed=x), "observed= takes data, got Variable"),
         (lambda m, x, g: m.normal("y", x, 1.0, plates=()) and m.normal("y2", x, g, mena=1), "does not take 'mena'"),
-        (lambda m, x, g: m.normal(x, x, 1.0), r"holds \['x'\] at two ports"),
-        (lambda m, x, g: m.exp("h", 1.0), r"z is known, so gamma = e\^z is known too"),
-        (lambda m, x, g: m.exp("h", x, observed=1.0), "is a deterministic link and is not observed"),
-        (lambda m, x, g: (m.exp("h", x), m.exp(m._variables["h"], m.normal("x2", 0.0, 1.0))), "'h' is e.z of another z"),
-        (lambda m, x, g: m.exp("h", m.mvnormal("v", 0.0, precision=1.0, dim=2)), "port z takes a scalar, but 'v' is a vec"),
-        (lambda m, x, g: m.normal("y", Variable("s", "real", ()), 1.0), "'s', real, plates .* is not of this model"),
-        (lambda m, x, g: m.normal("y", Builder("o", {}).normal("x", 0.0, 1.0), 1.0), "'x', real.* is not of this model"),
-        (lambda m, x, g: m.normal_gamma("w", mean=0.0, precision=1.0, shape=1.0, rate=1.0), r"makes 2 variables"),
-        (lambda m, x, g: m.prior("w", P.Normal(np.zeros(3), 1.0)), r"prior of batch shape \(3,\), which does not fit"),
-        (lambda m, x, g: m.mvnormal(x, 0.0, precision=1.0, dim=2), r"makes an event of shape \(2,\); the variable"),
-        (lambda m, x, g: m.mvnormal("v", 0.0, precision=1.0, dim=2, observed=np.zeros(3)), r"observed values have \(3,\)"),
+        (lambda m, x, _g: m.normal(x, x, 1.0), r"holds \['x'\] at two ports"),
+        (lambda m, _x, _g: m.exp("h", 1.0), r"z is known, so gamma = e\^z is known too"),
+        (lambda m, x, _g: m.exp("h", x, observed=1.0), "is a deterministic link and is not observed"),
+        (
+            lambda m, x, _g: (m.exp("h", x), m.exp(m._variables["h"], m.normal("x2", 0.0, 1.0))),
+            "'h' is e.z of another z",
+        ),
+        (
+            lambda m, _x, _g: m.exp("h", m.mvnormal("v", 0.0, precision=1.0, dim=2)),
+            "port z takes a scalar, but 'v' is a vec",
+        ),
+        (lambda m, _x, _g: m.normal("y", Variable("s", "real", ()), 1.0), "'s', real, plates .* is not of this model"),
+        (
+            lambda m, _x, _g: m.normal("y", Builder("o", {}).normal("x", 0.0, 1.0), 1.0),
+            "'x', real.* is not of this model",
+        ),
+        (lambda m, _x, _g: m.normal_gamma("w", mean=0.0, precision=1.0, shape=1.0, rate=1.0), r"makes 2 variables"),
+        (
+            lambda m, _x, _g: m.prior("w", P.Normal(np.zeros(3), 1.0)),
+            r"prior of batch shape \(3,\), which does not fit",
+        ),
+        (lambda m, x, _g: m.mvnormal(x, 0.0, precision=1.0, dim=2), r"makes an event of shape \(2,\); the variable"),
+        (
+            lambda m, _x, _g: m.mvnormal("v", 0.0, precision=1.0, dim=2, observed=np.zeros(3)),
+            r"observed values have \(3,\)",
+        ),
     ],
 )
 def test_what_cannot_be_meant_is_answered(write, said):
@@ -179,7 +203,7 @@ def test_a_chain_is_its_start_and_one_factor_for_all_steps():
 
 def test_a_chain_of_one_place_is_its_start():
     m = builder()
-    x = m.chain("x", start=P.Normal(0.0, 1.0), step=lambda a: pytest.fail("there is no step"), length=1)
+    x = m.chain("x", start=P.Normal(0.0, 1.0), step=lambda _a: pytest.fail("there is no step"), length=1)
     assert x.shape == (1,) and [f.name for f in m.graph().factors] == ["x.start"]
 
 
@@ -189,7 +213,10 @@ def test_a_chain_of_one_place_is_its_start():
         ({"length": 0}, "chain 'x' has length 0; it needs at least its start"),
         ({"start": P.Gamma(1.0, 1.0)}, "starts at a Gaussian, P.Normal or P.MvNormal, not at Gamma"),
         ({"start": P.Normal(np.zeros(3), 1.0)}, r"'x.start' has a prior of batch shape \(3,\)"),
-        ({"step": lambda a: a}, r"returns the arguments of its letter by name, as in dict\(mean=a, precision=q\); got Var"),
+        (
+            {"step": lambda a: a},
+            r"returns the arguments of its letter by name, as in dict\(mean=a, precision=q\); got Var",
+        ),
         ({"step": lambda a: {"mean": a}}, "normal lacks precision"),
         ({"step": lambda a: {"mean": a, "precision": 1.0, "letter": "nomral"}}, "no letter 'nomral'"),
     ],

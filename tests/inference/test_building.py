@@ -38,7 +38,7 @@ def test_bound_arguments_are_fixed():
     ("call", "said"),
     [
         (lambda: level.build({}), "model 'level' lacks 'y'; its data are y, spread"),
-        (lambda: level.build(), "model 'level' lacks 'y'"),
+        (level.build, "model 'level' lacks 'y'"),
         (lambda: level.build({"y": Y, "spreed": 1.0}), r"does not take 'spreed' \(did you mean 'spread'\?\); its data"),
         (lambda: level.build({"Y": Y}), r"does not take 'Y' \(did you mean 'y'\?\) and lacks 'y'"),
         (lambda: level.bind(spreed=1.0), "does not take 'spreed'"),
@@ -128,8 +128,12 @@ def test_models_are_sub_models():
     ("call", "error", "said"),
     [
         (lambda m: level(m, y=Y, spreed=2.0), DataError, "'spreed' .did you mean 'spread'"),
-        (lambda m: level(m), DataError, "lacks 'y'"),
-        (lambda m: level(y=Y), SpecError, r"inside another model, level\(m, \.\.\.\); to run it: infer\(level, data=dict\(y"),
+        (level, DataError, "lacks 'y'"),
+        (
+            lambda _m: level(y=Y),
+            SpecError,
+            r"inside another model, level\(m, \.\.\.\); to run it: infer\(level, data=dict\(y",
+        ),
     ],
 )
 def test_a_sub_model_that_is_called_wrongly_says_how(call, error, said):
@@ -137,7 +141,7 @@ def test_a_sub_model_that_is_called_wrongly_says_how(call, error, said):
         call(Builder("outer", {}))
 
 
-@pytest.mark.parametrize("function", [lambda: None, lambda m, *rest: None, lambda m, **rest: None])
+@pytest.mark.parametrize("function", [lambda: None, lambda _m, *_rest: None, lambda _m, **_rest: None])
 def test_a_model_function_takes_a_builder_and_named_data(function):
     with pytest.raises(SpecError, match="a model is a function of a builder and named data"):
         model(function)

@@ -52,8 +52,8 @@ def test_it_is_the_collapsed_formula_after_every_block(o, start):
     init = random_start(x, o.noisy, np.random.default_rng(8)) if start == "random" else {}
     model = bound(x, o)
     init = {name: q for name, q in init.items() if name in model.build(data_of(x)).variables}
-    seen = list(every_block(model, data_of(x), mean_field(o), 3, init))
-    assert len(seen) == 3 * len(blocks(o))
+    seen = list(every_block(model, data_of(x), mean_field(o), 2, init))
+    assert len(seen) == 2 * len(blocks(o))
     for moment in seen:
         by_hand = free_energy(x, o, beliefs_of(x, moment.state))
         np.testing.assert_allclose(bethe.total(moment.program, moment.state), by_hand, rtol=1e-12, err_msg=moment.block)
@@ -112,12 +112,12 @@ def test_structured_no_block_raises_it(o):
     assert (np.diff(energies) <= 1e-9 * (1.0 + np.abs(energies[:-1]))).all()
 
 
-@pytest.mark.parametrize("o", STRUCTURED, ids=named)
+@pytest.mark.parametrize("o", [STRUCTURED[1], STRUCTURED[2]], ids=named)
 def test_a_joint_is_tighter_than_independent_weights(o):
     x = problem(25)
-    loose = P.infer(bound(x, o), data=data_of(x), constraints=[P.MeanField()], iterations=300)
-    tight = P.infer(bound(x, o), data=data_of(x), iterations=300)
-    assert tight.free_energy[-1] < loose.free_energy[-1] - 0.01
+    loose = P.infer(bound(x, o), data=data_of(x), constraints=[P.MeanField()], iterations=300, rtol=1e-6)
+    tight = P.infer(bound(x, o), data=data_of(x), iterations=20)
+    assert loose.converged and tight.free_energy[-1] < loose.free_energy[-1] - 0.01
 
 
 # How it is put together

@@ -47,7 +47,7 @@ def settled(name: str):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", P.DualProjection)
         constraints = [] if entry.structured else mean_field(entry.options)
-        return settle(bound(golden_experts(), entry.options), data_of(golden_experts()), constraints, tolerance=1e-12)
+        return settle(bound(golden_experts(), entry.options), data_of(golden_experts()), constraints, tolerance=1e-9)
 
 
 @pytest.mark.parametrize("entry", EVERY)

@@ -34,7 +34,10 @@ class Arraylike:
         (np.array([True, False]), [1.0, 0.0]),
         (np.array([1, 2], dtype=np.int8), [1.0, 2.0]),
         (np.array([1, 2], dtype=np.float32), [1.0, 2.0]),
-        (np.array([Fraction(1, 2), Decimal("0.25"), np.int64(3), True, None], dtype=object), [0.5, 0.25, 3.0, 1.0, NAN]),
+        (
+            np.array([Fraction(1, 2), Decimal("0.25"), np.int64(3), True, None], dtype=object),
+            [0.5, 0.25, 3.0, 1.0, NAN],
+        ),
         (np.ma.array([1.0, 2.0], mask=[False, True]), [1.0, NAN]),
         (np.ma.array([1, 2], mask=[False, True]), [1.0, NAN]),
         (np.ma.array([1.0, np.inf], mask=[False, True]), [1.0, NAN]),

@@ -35,12 +35,12 @@ def test_an_unknown_plate(result):
 
 
 def test_an_unknown_argument(result):
-    with pytest.raises(P.DataError, match=re.escape("does not take ['psi']")):
+    with pytest.raises(P.DataError, match=r"does not take .*psi"):
         result.predict({**NEW, "psi": X.phi})
 
 
 def test_rows_that_do_not_fit_together(result):
-    with pytest.raises(P.SpecError, match="fits no choice of the plates"):
+    with pytest.raises(P.SpecError, match="phi"):
         result.predict({"phi": X.phi[:3], "yhat": X.yhat[:2]})
 
 

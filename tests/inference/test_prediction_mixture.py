@@ -13,6 +13,7 @@ from tests.support.simulated_experts import simulate
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(81)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
+COPIES = 300
 PLAIN = Options(gamma_factor=False)
 
 
@@ -25,23 +26,23 @@ def assert_within(found, expected, errors: float = 4.5) -> None:
 
 def test_a_mixture_of_one_expert_is_its_scale_mixture():
     """Moments and cdf by quadrature over the lognormal gamma; the variance is ``E 1/gamma``."""
-    result, new, mean, var = alone(copies=300)
-    found = result.predict(new, mode="mixture", n_samples=40, seed=1)
+    result, new, mean, var = alone(copies=600)
+    found = result.predict(new, mode="mixture", n_samples=20, seed=1)
     scale = np.exp(-0.5 * (mean + np.sqrt(var) * NODES))
     points = np.array([-2.0, 0.0, 0.9])
     cdf = (WEIGHTS * stats.norm(0.3, scale).cdf(points[:, None])).sum(-1)
     np.testing.assert_allclose(found.mean(), 0.3, rtol=1e-12)
     assert_within(found.var(), np.exp(-mean + 0.5 * var))
-    assert_within(np.stack([found.cdf(np.full(300, point)) for point in points], axis=1), cdf)
-    again = result.predict(new, mode="mixture", n_samples=40, seed=1)
+    assert_within(np.stack([found.cdf(np.full(600, point)) for point in points], axis=1), cdf)
+    again = result.predict(new, mode="mixture", n_samples=20, seed=1)
     np.testing.assert_array_equal(again.var(), found.var())
 
 
 def test_a_mixture_draws_the_noise_precisions_too():
     """``z`` at every draw of tau has variance ``phi'V phi + 1/tau``: by quadrature over both."""
     x, result, new = trained(PLAIN, experts=1, rows=12)
-    new = {name: np.repeat(array[:1], 300, axis=0) for name, array in new.items()}
-    found = result.predict(new, mode="mixture", n_samples=60, seed=3)
+    new = {name: np.repeat(array[:1], 600, axis=0) for name, array in new.items()}
+    found = result.predict(new, mode="mixture", n_samples=25, seed=3)
     q, phi, yhat = globals_of(x, result), new["phi"][0], new["yhat"][0, 0]
     levels = (np.arange(200) + 0.5) / 200
     tau = stats.gamma(q.tau[0, 0], scale=1.0 / q.tau[1, 0]).ppf(levels)
@@ -49,7 +50,7 @@ def test_a_mixture_draws_the_noise_precisions_too():
     z = phi @ q.mean_w[0] + scales[:, None] * NODES
     points = yhat + np.array([-1.0, 0.2, 2.0])
     cdf = [(WEIGHTS * stats.norm(yhat, np.exp(-0.5 * z)).cdf(point)).sum(-1).mean() for point in points]
-    assert_within(np.stack([found.cdf(np.full(300, point)) for point in points], axis=1), cdf)
+    assert_within(np.stack([found.cdf(np.full(600, point)) for point in points], axis=1), cdf)
 
 
 def agreement(g, yhat):
@@ -77,17 +78,17 @@ def test_a_mixture_is_weighted_by_the_agreement_of_experts(reweight):
     x = simulate(11, rows=4, experts=2, d=1, tau=(KNOWN, tau)).experts
     fixed = P.Fixed("w", P.MvNormal(w, cov=1e-14 * np.ones((2, 1, 1))))
     result = P.infer(bound(x, Options(gamma_factor=False)), data=data_of(x), constraints=[P.MeanField(), fixed])
-    new = {"phi": np.ones((200, 1)), "yhat": np.tile(yhat, (200, 1))}
-    found = result.predict(new, mode="mixture", n_samples=200, seed=2, reweight=reweight)
+    new = {"phi": np.ones((COPIES, 1)), "yhat": np.tile(yhat, (COPIES, 1))}
+    found = result.predict(new, mode="mixture", n_samples=100, seed=2, reweight=reweight)
     z = np.stack(np.meshgrid(*(w[:, 0, None] + NODES / np.sqrt(tau)), indexing="ij"), axis=-1)
     mean, var, weight = agreement(np.exp(z), yhat)
     weight = WEIGHTS[:, None] * WEIGHTS * (weight if reweight else 1.0)
     weight = weight / weight.sum()
     center = (weight * mean).sum()
     assert_within(found.mean(), center)
-    assert_within(found.cdf(np.full(200, 0.4)), (weight * stats.norm(mean, np.sqrt(var)).cdf(0.4)).sum())
+    assert_within(found.cdf(np.full(COPIES, 0.4)), (weight * stats.norm(mean, np.sqrt(var)).cdf(0.4)).sum())
     assert_within(
-        found.logpdf(np.full(200, 0.1)), np.log((weight * stats.norm(mean, np.sqrt(var)).pdf(0.1)).sum()), 6.0
+        found.logpdf(np.full(COPIES, 0.1)), np.log((weight * stats.norm(mean, np.sqrt(var)).pdf(0.1)).sum()), 6.0
     )
 
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from inference.errors import SpecError
 from inference.nodes.normal import Normal
@@ -72,7 +73,7 @@ def test_an_index_may_run_over_a_named_plate():
         (lambda x: x.at("pupil", 0), r"has plates \['school', 'year'\], not 'pupil'"),
         (lambda x: x.at("school", [0, 1], onto=ROW), "has 2 places, not row=6"),
         (lambda x: x.at("school", [0, 1], onto=YEAR), "is over plate 'year' already"),
-        (lambda x: Variable("mu", "real", ())[0], "'mu' has no plate to index"),
+        (lambda _x: Variable("mu", "real", ())[0], "'mu' has no plate to index"),
     ],
 )
 def test_an_index_that_means_nothing_is_explained(take, said):

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from inference.distributions import Gamma as GammaDistribution, Normal as NormalDistribution
+from inference.distributions import Gamma as GammaDistribution
+from inference.distributions import Normal as NormalDistribution
 from inference.errors import DataError, SpecError
 from inference.nodes.exp_link import ExpLink
 from inference.nodes.gamma import Gamma
@@ -36,7 +37,12 @@ def known(value, kind="real", event_ndim=0):
 @pytest.mark.parametrize(
     ("letter", "args", "given", "said"),
     [
-        (Normal, (), {"mean": 0.0, "precison": 1.0}, r"does not take 'precison' \(did you mean 'precision'\?\); it takes mean"),
+        (
+            Normal,
+            (),
+            {"mean": 0.0, "precison": 1.0},
+            r"does not take 'precison' \(did you mean 'precision'\?\); it takes mean",
+        ),
         (Normal, (0.0, 1.0), {"colour": 1}, "does not take 'colour'; it takes mean, precision"),
         (Normal, (), {"mean": 0.0}, "normal lacks precision; it takes mean, precision"),
         (Normal, (0.0, 1.0, 2.0), {}, r"takes 2 arguments by place \(mean, precision\), not 3"),
@@ -47,10 +53,20 @@ def known(value, kind="real", event_ndim=0):
         (Gamma, (), {"shape": positive(), "rate": 1.0}, "shape is a constant .* its ports are x, rate"),
         (Gamma, (), {"shape": np.nan, "rate": 1.0}, "shape is nan; a constant is finite"),
         (Gamma, (), {"shape": 0.0, "rate": 1.0}, "one shape above 0, not 0.0"),
-        (MvTransition, (), {"mean": 0.0, "prec": 1.0, "dim": 2}, r"given were also 'prec' \(did you mean 'precision'\?\)"),
+        (
+            MvTransition,
+            (),
+            {"mean": 0.0, "prec": 1.0, "dim": 2},
+            r"given were also 'prec' \(did you mean 'precision'\?\)",
+        ),
         (SoftDot, (1.0, 2.0), {}, "softdot lacks tau"),
         (Prior, (), {}, "prior lacks distribution"),
-        (Scaled, (), {"x": 1.0, "weigth": 1.0}, r"'weigth' \(did you mean 'weight'\?\); it takes x, weight, scale \(optional"),
+        (
+            Scaled,
+            (),
+            {"x": 1.0, "weigth": 1.0},
+            r"'weigth' \(did you mean 'weight'\?\); it takes x, weight, scale \(optional",
+        ),
         (Scaled, (), {"x": 1.0}, "scaled lacks weight"),
     ],
 )
@@ -70,8 +86,16 @@ def test_a_call_makes_a_node_and_leaves_its_ports():
 @pytest.mark.parametrize(
     ("node", "held", "said"),
     [
-        (Normal(), {"precision": real()}, "port precision takes a positive variable, but 'x' is real; put m.exp between"),
-        (Normal(), {"mean": positive()}, "port mean takes a real variable, but 'g' is positive; the positive ports of normal are precision"),
+        (
+            Normal(),
+            {"precision": real()},
+            "port precision takes a positive variable, but 'x' is real; put m.exp between",
+        ),
+        (
+            Normal(),
+            {"mean": positive()},
+            "port mean takes a real variable, but 'g' is positive; the positive ports of normal are precision",
+        ),
         (Gamma(1.0), {"rate": Variable("p", "probability", ())}, "takes a positive variable, but 'p' is probability"),
         (Scaled(), {"weight": real()}, "scaled 'f': port weight takes a positive variable, but 'x' is real"),
         (Prior(GammaDistribution(1.0, 1.0)), {"x": real()}, "port x takes a positive variable, but 'x' is real"),
@@ -91,12 +115,28 @@ TAU = known(1.0, "positive")
         (Normal(), {"y": real(), "mean": real(), "precision": TAU}, r"holds \['x'\] at two ports; .* m\.chain\("),
         (Normal(), {"y": real(), "mean": real("w", 3), "precision": TAU}, r"mean takes a scalar, but 'w' is a vector"),
         (MvTransition(np.eye(3)), {"x": real("x", 3), "mean": real("u")}, "mean takes a vector, but 'u' is a scalar"),
-        (SoftDot(), {"z": real(), "w": real("w", 3), "phi": known(np.ones((2, 4)), event_ndim=1), "tau": TAU}, r"lengths of its ports do not go together: z \(\), w \(3,\), phi \(4,\)"),
+        (
+            SoftDot(),
+            {"z": real(), "w": real("w", 3), "phi": known(np.ones((2, 4)), event_ndim=1), "tau": TAU},
+            r"lengths of its ports do not go together: z \(\), w \(3,\), phi \(4,\)",
+        ),
         (MvTransition(np.eye(3), np.ones((3, 2))), {"x": real("x", 3), "mean": real("u", 4)}, r"x \(3,\), mean \(4,\)"),
-        (Scaled(), {"y": real("y"), "x": real("u"), "weight": TAU}, "scaled 'f': port x takes a vector, but 'u' is a scalar"),
-        (Normal(), {"y": real(), "mean": known(0.0), "precision": known(-1.0, "positive")}, "port precision: 'k' is -1"),
+        (
+            Scaled(),
+            {"y": real("y"), "x": real("u"), "weight": TAU},
+            "scaled 'f': port x takes a vector, but 'u' is a scalar",
+        ),
+        (
+            Normal(),
+            {"y": real(), "mean": known(0.0), "precision": known(-1.0, "positive")},
+            "port precision: 'k' is -1",
+        ),
         (Normal(), {"y": real(), "mean": known(np.nan), "precision": TAU}, "'k' has missing values and 'x' is latent"),
-        (SoftDot(), {"z": known([0.0, 0.0]), "w": real("w", 1), "phi": known([[1.0], [np.nan]], event_ndim=1), "tau": TAU}, r"port phi: 'k' is NaN at \(1, 0\)"),
+        (
+            SoftDot(),
+            {"z": known([0.0, 0.0]), "w": real("w", 1), "phi": known([[1.0], [np.nan]], event_ndim=1), "tau": TAU},
+            r"port phi: 'k' is NaN at \(1, 0\)",
+        ),
     ],
 )
 def test_a_factor_that_is_not_proper_says_why(node, held, said):
@@ -146,7 +186,12 @@ def test_a_prior_of_another_batch_is_refused(batch):
         (Normal(), real(), 1.0, "is given a variable and observed values; a variable without observed="),
         (Normal(), "y", real(), r"observed= takes data, got Variable\('x'.* m\.normal\(x, \.\.\.\)"),
         (ExpLink(), "g", 1.0, "a deterministic link and is not observed; observe z = log gamma"),
-        (NormalGamma(np.zeros(1), np.eye(1), 1.0, 1.0), ("w", "tau"), 1.0, "makes w, tau together, which cannot be observed"),
+        (
+            NormalGamma(np.zeros(1), np.eye(1), 1.0, 1.0),
+            ("w", "tau"),
+            1.0,
+            "makes w, tau together, which cannot be observed",
+        ),
     ],
 )
 def test_what_cannot_be_observed_says_why(node, output, observed, said):

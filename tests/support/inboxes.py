@@ -11,7 +11,12 @@ from inference.structure import Factor, Held, Known, Variable
 
 
 def inbox(
-    node: Node, *, pair: Pair | None = None, joint: NormalGamma | None = None, without: tuple[str, ...] = (), **given: Any
+    node: Node,
+    *,
+    pair: Pair | None = None,
+    joint: NormalGamma | None = None,
+    without: tuple[str, ...] = (),
+    **given: Any,
 ) -> Inbox:
     """``given``: for each port a distribution, or an array of its event."""
     types, ports = node.port_types(), {}

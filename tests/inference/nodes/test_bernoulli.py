@@ -5,7 +5,8 @@ import pytest
 from scipy.special import betaln, digamma
 
 import inference as P
-from inference.distributions import Bernoulli as BernoulliDistribution, Beta
+from inference.distributions import Bernoulli as BernoulliDistribution
+from inference.distributions import Beta
 from inference.errors import DataError, NoRule, SpecError
 from inference.nodes.bernoulli import Bernoulli
 from inference.terms import full
@@ -91,7 +92,7 @@ def test_messages_in_closed_form():
 
 
 def test_what_is_no_toss_is_refused():
-    with pytest.raises(DataError, match="port y: 'y' is 2 at .1,.; a binary value is 0 or 1"):
+    with pytest.raises(DataError, match=r"port y: 'y' is 2 at \(1,\); a binary value is 0 or 1"):
         P.infer(coin, data={"y": [1.0, 2.0]})
     with pytest.raises(SpecError, match="port probability takes a probability variable, but 'rate' is positive"):
 

@@ -33,7 +33,9 @@ def test_energy_at_a_known_value_is_minus_the_log_density():
     np.testing.assert_allclose(full(energy), -stats.beta(2.5, 0.8).logpdf(0.3), rtol=1e-13)
 
 
-@pytest.mark.parametrize(("a", "b", "named"), [(0.0, 1.0, "a"), (1.0, -2.0, "b"), (np.inf, 1.0, "a"), (1.0, np.nan, "b")])
+@pytest.mark.parametrize(
+    ("a", "b", "named"), [(0.0, 1.0, "a"), (1.0, -2.0, "b"), (np.inf, 1.0, "a"), (1.0, np.nan, "b")]
+)
 def test_constants_that_make_no_beta(a, b, named):
     with pytest.raises(SpecError, match=f"one number above 0 as {named}, not"):
         Beta(a=a, b=b)

@@ -38,5 +38,5 @@ def test_what_a_delta_function_does_not_have():
         node.log_density({"z": np.zeros(1), "gamma": np.ones(1)})
     with pytest.raises(NoRule, match="exp has no rule toward z given the other end by itself"):
         node.message("z", inbox(node, gamma=Gamma(1.0, 1.0), z=Normal(0.0, 1.0)))
-    with pytest.raises(SpecError, match="jacobian 0 .* or 1"):
+    with pytest.raises(SpecError, match=r"jacobian 0 .* or 1"):
         ExpLink(jacobian=2)

@@ -33,4 +33,6 @@ def test_a_missing_input_is_named(letter):
 
 
 def test_the_alphabet_of_the_specification_is_there():
-    assert {"softdot", "normal", "gamma", "exp", "prior", "mvnormal", "normal_gamma", "beta", "bernoulli"} <= set(LETTERS)
+    assert {"softdot", "normal", "gamma", "exp", "prior", "mvnormal", "normal_gamma", "beta", "bernoulli"} <= set(
+        LETTERS
+    )

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from inference.distributions import Gamma, Normal as NormalDistribution, NormalGamma
+from inference.distributions import Gamma, NormalGamma
+from inference.distributions import Normal as NormalDistribution
 from inference.errors import NoRule, SpecError
 from inference.gaussians.elimination import eliminate
 from inference.inbox import Pair

@@ -26,7 +26,9 @@ def test_coefficients_give_the_prior_back():
 
 
 def test_energy_under_itself_is_its_entropy():
-    np.testing.assert_allclose(full(NODE.average_energy(of(NODE.distribution))), NODE.distribution.entropy(), rtol=1e-13)
+    np.testing.assert_allclose(
+        full(NODE.average_energy(of(NODE.distribution))), NODE.distribution.entropy(), rtol=1e-13
+    )
 
 
 def test_energy_under_another_exceeds_its_entropy():
@@ -36,9 +38,7 @@ def test_energy_under_another_exceeds_its_entropy():
 
 def test_density_is_that_of_the_distribution():
     w, tau = np.array([[0.3, -0.2], [1.5, 0.4]]), np.array([0.7, 2.0])
-    np.testing.assert_allclose(
-        NODE.log_density({"w": w, "tau": tau}), NODE.distribution.logpdf((w, tau)), rtol=1e-13
-    )
+    np.testing.assert_allclose(NODE.log_density({"w": w, "tau": tau}), NODE.distribution.logpdf((w, tau)), rtol=1e-13)
 
 
 def test_a_number_as_mean_without_dim_makes_a_scalar():
@@ -66,5 +66,7 @@ def test_what_is_lacking_is_named():
 
 
 def test_the_pair_is_never_split():
-    with pytest.raises(NoRule, match=r"normal_gamma has no rule toward w given a split of the pair.*joint of \(w, tau\)"):
+    with pytest.raises(
+        NoRule, match=r"normal_gamma has no rule toward w given a split of the pair.*joint of \(w, tau\)"
+    ):
         NODE.message("w", of(NODE.distribution))

@@ -10,7 +10,13 @@ from inference.terms import full
 from tests.support.inboxes import inbox
 
 COV = np.array([[0.8, 0.2], [0.2, 0.5]])
-PRIORS = [Normal(0.3, 0.7), MvNormal([0.3, 1.0], cov=COV), MvNormal([0.3, 1.0], diag=[0.8, 0.5]), Gamma(2.0, 3.0), Beta(2.0, 0.5)]
+PRIORS = [
+    Normal(0.3, 0.7),
+    MvNormal([0.3, 1.0], cov=COV),
+    MvNormal([0.3, 1.0], diag=[0.8, 0.5]),
+    Gamma(2.0, 3.0),
+    Beta(2.0, 0.5),
+]
 
 
 @pytest.mark.parametrize("prior", PRIORS, ids=repr)
@@ -23,7 +29,9 @@ def test_energy_under_itself_is_its_entropy(prior):
 def test_energy_at_a_point_is_minus_the_log_density(prior):
     node, point = Prior(prior), np.full(prior.event_shape, 0.4)
     np.testing.assert_allclose(full(node.average_energy(inbox(node, x=point))), -prior.logpdf(point), rtol=1e-12)
-    at_point = inbox(node, x=PointMass(point, event_ndim=point.ndim)) if not isinstance(prior, Beta) else inbox(node, x=point)
+    at_point = (
+        inbox(node, x=PointMass(point, event_ndim=point.ndim)) if not isinstance(prior, Beta) else inbox(node, x=point)
+    )
     np.testing.assert_allclose(full(node.average_energy(at_point)), -prior.logpdf(point), rtol=1e-12)
 
 

@@ -2,6 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy import stats
+
+import inference as P
 
 from inference.distributions import Gamma, MvNormal, Normal, NormalGamma
 from inference.errors import NoRule
@@ -145,3 +148,53 @@ def test_the_potential_is_declared_as_a_vector_only_where_the_input_is_one():
     q = inbox(NODE, z=Normal(0.0, 1.0), w=Normal(0.0, 1.0), phi=np.array(2.0), tau=np.array(1.0))
     found = NODE.linear(frozenset({"z", "w"}), q)
     assert isinstance(found, Linear) and not found.vector_input and float(found.coefficient) == 2.0
+
+
+@P.model
+def autoregression(m, y):
+    a, q = m.normal("a", mean=0.0, precision=1.0), m.gamma("q", 2.0, 1.0)
+    x = m.chain("x", start=Normal(0.0, 4.0), step=lambda x: {"w": a, "phi": x, "tau": q}, length=len(y))
+    m.normal("y", mean=x, precision=10.0, observed=y)
+
+
+@P.model
+def uncertain_features(m, y):
+    row = m.plate("row", len(y))
+    w = m.mvnormal("w", mean=[1.0, 0.0], precision=1.0)
+    phi = m.mvnormal("phi", mean=[1.0, 1.0], precision=1.0, plates=row)
+    z = m.softdot("z", w, phi, 2.0, plates=row)
+    m.normal("y", mean=z, precision=3.0, observed=y)
+
+
+@P.model
+def uncertain_scale(m, y):
+    row = m.plate("row", len(y))
+    mu, tau = m.normal_gamma(("mu", "tau"), mean=0.0, precision=1.0, shape=3.0, rate=2.0)
+    z = m.normal("z", mean=mu, precision=tau, plates=row)
+    m.normal("y", mean=z, precision=2.0, observed=y)
+
+
+@pytest.mark.parametrize("model", [autoregression, uncertain_features, uncertain_scale], ids=lambda model: model.name)
+def test_a_coefficient_beside_a_cluster_lowers_the_free_energy_at_every_update(model):
+    """The message toward it holds the covariance inside the cluster: of z with w, or of w scaled by tau."""
+    y = np.cumsum(np.random.default_rng(4).normal(size=12))
+    result = P.infer(model, data={"y": y}, iterations=200, callbacks=[P.AssertMonotone()])
+    assert result.converged
+
+
+def test_features_may_be_known_at_either_port_of_a_pair():
+    """F is minus the log evidence of 5.3, whichever of the two ports the weights are given to."""
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=(7, 2)), rng.normal(size=7)
+
+    @P.model
+    def regression(m, swapped):
+        row = m.plate("row", 7)
+        w, tau = m.normal_gamma(("w", "tau"), mean=[1.0, 0.0], precision=1.0, shape=3.0, rate=2.0)
+        m.softdot("y", *((x, w) if swapped else (w, x)), tau, observed=y, plates=row)
+
+    mean = x @ [1.0, 0.0]
+    evidence = stats.multivariate_t(mean, 2.0 / 3.0 * (np.eye(7) + x @ x.T), df=6.0).logpdf(y)
+    for swapped in (False, True):
+        result = P.infer(regression, data={"swapped": swapped})
+        np.testing.assert_allclose(result.free_energy[-1], -evidence, rtol=1e-11)

@@ -6,7 +6,6 @@ import pytest
 import inference as P
 from inference.words import precision_gated, published_constraints, published_priors
 from tests.inference.words.golden_experts import assert_golden_fit, configurations, data_of, golden_experts
-from tests.support.expert_models import settle
 
 
 @pytest.mark.parametrize("entry", configurations(noisy=False))
@@ -28,9 +27,9 @@ def test_the_published_approximation_warns_and_bounds_nothing():
 
 def test_the_order_of_experts_does_not_matter():
     x = golden_experts()
-    one = settle(precision_gated, data_of(x))[0]
-    other = settle(precision_gated, {"phi": x.phi, "yhat": x.yhat[:, ::-1].copy(), "y": x.y})[0]
-    np.testing.assert_allclose(one.posteriors["w"].mean(), other.posteriors["w"].mean()[::-1], rtol=1e-8, atol=1e-10)
+    one = P.infer(precision_gated, data=data_of(x))
+    other = P.infer(precision_gated, data={"phi": x.phi, "yhat": x.yhat[:, ::-1].copy(), "y": x.y})
+    np.testing.assert_allclose(one.posteriors["w"].mean(), other.posteriors["w"].mean()[::-1], rtol=1e-9, atol=1e-12)
 
 
 def test_without_rows_beliefs_are_priors_and_cost_nothing():

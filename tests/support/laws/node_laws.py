@@ -40,15 +40,18 @@ CONSTANTS: dict[str, list[dict[str, Any]]] = {
 """Constants with which each letter is judged. A new letter gets an entry here."""
 
 CALLS: dict[str, Callable[[Builder], dict[str, Any]]] = {
-    "bernoulli": lambda m: {"probability": 0.4},
-    "beta": lambda m: {"a": 1.0, "b": 2.0},
+    "bernoulli": lambda _: {"probability": 0.4},
+    "beta": lambda _: {"a": 1.0, "b": 2.0},
     "exp": lambda m: {"z": of_type(m, "real")},
-    "gamma": lambda m: {"shape": 1.0, "rate": 2.0},
-    "mvnormal": lambda m: {"mean": np.zeros(2), "precision": PRECISION},
-    "normal": lambda m: {"mean": 0.0, "precision": 1.0},
-    "normal_gamma": lambda m: {"mean": np.zeros(2), "precision": PRECISION, "shape": 1.0, "rate": 1.0},
-    "prior": lambda m: {"distribution": Gamma(2.0, 3.0)},
-    "softdot": lambda m: {"w": m.mvnormal("given w", mean=0.0, precision=1.0, dim=2), "phi": np.ones(2), "tau": 3.0},
+    "gamma": lambda _: {"shape": 1.0, "rate": 2.0},
+    "mvnormal": lambda _: {"mean": np.zeros(2), "precision": PRECISION},
+    "normal": lambda _: {"mean": 0.0, "precision": 1.0},
+    "normal_gamma": lambda _: {"mean": np.zeros(2), "precision": PRECISION, "shape": 1.0, "rate": 1.0},
+    "prior": lambda _: {"distribution": Gamma(2.0, 3.0)},
+    "softdot": lambda m: {
+        **{port: m.mvnormal(f"given_{port}", mean=0.0, precision=1.0, dim=2) for port in ("w", "phi")},
+        "tau": 3.0,
+    },
 }
 """Arguments with which each letter can be called."""
 
@@ -56,10 +59,10 @@ CALLS: dict[str, Callable[[Builder], dict[str, Any]]] = {
 def of_type(m: Builder, kind: str) -> Variable:
     """A variable of a type."""
     return {
-        "real": lambda: m.normal("a real", mean=0.0, precision=1.0),
-        "positive": lambda: m.gamma("a positive", 1.0, 1.0),
-        "probability": lambda: m.beta("a probability", 1.0, 1.0),
-        "binary": lambda: m.bernoulli("a binary", 0.5),
+        "real": lambda: m.normal("a_real", mean=0.0, precision=1.0),
+        "positive": lambda: m.gamma("a_positive", 1.0, 1.0),
+        "probability": lambda: m.beta("a_probability", 1.0, 1.0),
+        "binary": lambda: m.bernoulli("a_binary", 0.5),
     }[kind]()
 
 
@@ -102,7 +105,7 @@ def check_call(letter: str) -> None:
     """The builder's method returns variables of the declared types over the plates asked for."""
     builder = Builder("law", {})
     cls, plate = LETTERS.get(letter), builder.plate("row", 3)
-    names = tuple(f"new {port}" for port in cls.outputs)
+    names = tuple(f"new_{port}" for port in cls.outputs)
     made = getattr(builder, letter)(names if len(names) > 1 else names[0], plates=plate, **CALLS[letter](builder))
     factor = builder.graph().factors[-1]
     variables = made if isinstance(made, tuple) else (made,)
@@ -115,7 +118,7 @@ def check_call(letter: str) -> None:
 def check_wrong_types(letter: str) -> None:
     """A variable of another type at any port is refused; the text names letter, port, both types and the variable."""
     cls = LETTERS.get(letter)
-    names = tuple(f"new {port}" for port in cls.outputs)
+    names = tuple(f"new_{port}" for port in cls.outputs)
     for port in (p for p in cls.ports if p not in cls.outputs):
         kind = cls.ports[port]
         builder = Builder("law", {})
