@@ -33,7 +33,8 @@ def total_of_array(array: Values, axes: Axes, sizes: Sequence[int], mask: Values
     >>> total_of_array(np.full((1, 2), 0.5), (0,), (10, 2), None, 0)
     array([[5., 5.]])
     """
-    masked = array if mask is None else array * lift(mask, event_ndim)
+    # An absent entry may be infinite or NaN, as a precision of e^800 is; it is left out, not multiplied by 0.
+    masked = array if mask is None else np.where(lift(mask, event_ndim) > 0.0, array, 0.0)
     repeats = prod(sizes[k] for k in axes if masked.shape[k] == 1)
     summed = masked.sum(axis=axes, keepdims=True) if axes else masked
     return summed if repeats == 1 else summed * float(repeats)
@@ -54,7 +55,7 @@ def contract(weight: Values, vector: Values, axes: Axes, sizes: Sequence[int]) -
         return lift(weight * repeats, 1) * vector
     w, v = flatten(weight * repeats, both, 0), flatten(vector, both, 1)
     if prod(v.shape[:-2]) == 1:
-        summed = (w.reshape(-1, w.shape[-1]) @ v.reshape(v.shape[-2:])).reshape(*w.shape[:-1], v.shape[-1])
+        summed = (w.reshape(prod(w.shape[:-1]), w.shape[-1]) @ v.reshape(v.shape[-2:])).reshape(*w.shape[:-1], v.shape[-1])
     else:
         summed = np.matmul(w[..., None, :], v)[..., 0, :]
     return np.expand_dims(summed, tuple(both))
@@ -90,7 +91,7 @@ def _grams(w: Values, v: Values) -> Values:
         return np.matmul((w[..., None] * v).swapaxes(-1, -2), v)
     rows = v.reshape(v.shape[-2:])
     out = np.empty((prod(w.shape[:-1]), v.shape[-1], v.shape[-1]))
-    for k, row in enumerate(w.reshape(-1, w.shape[-1])):
+    for k, row in enumerate(w.reshape(prod(w.shape[:-1]), w.shape[-1])):
         out[k] = (row[:, None] * rows).T @ rows
     return out.reshape(*w.shape[:-1], *out.shape[1:])
 

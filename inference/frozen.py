@@ -89,7 +89,8 @@ def problem(result: Predictor, data: Mapping[str, Any], rows: str | None = None)
     DataError : an argument that new rows need was left out.
     SpecError : ``rows`` names no plate, or the new data have global variables that training did not have.
     """
-    graph = result.model.build(result.schema.complete(result.model.arguments, data))
+    free = tuple(a for a in result.model.arguments if a not in result.model.bound)
+    graph = result.model.build(result.schema.complete(free, data))
     local = _row_plates(graph, data, rows)
     names = {v for v, x in graph.variables.items() if not {p.name for p in x.plates} & local}
     strangers = sorted(v for v in names if v not in result.marginals)
@@ -101,13 +102,14 @@ def problem(result: Predictor, data: Mapping[str, Any], rows: str | None = None)
 
 
 def _row_plates(graph: FactorGraph, data: Mapping[str, Any], rows: str | None) -> frozenset[str]:
-    """The plates that all given data share: those of the new rows."""
+    """The plates that the given data and what is to be predicted share: those of the new rows."""
     if rows is not None:
         if rows not in graph.plates:
             raise SpecError(f"rows names no plate; the plates are {', '.join(graph.plates)}")
         return frozenset({rows})
     held = {h.label: h for f in graph.factors for h in f.ports.values() if isinstance(h, Known)}
     given = [frozenset(p.name for p in held[name].plates) for name in data if name in held and held[name].plates]
+    given += [frozenset(p.name for p in h.plates) for h in held.values() if h.present is not None and not h.present.any()]
     shared = frozenset.intersection(*given) if given else frozenset()
     if not shared:
         raise SpecError(
@@ -133,7 +135,8 @@ def settle(problem: Problem, frozen: Mapping[str, Distribution], iterations: int
     plan = make_plan(small, [*restricted(problem.constraints, local), *fixed])
     state = initial_state(plan.program)
     if local:
-        state = Runner(plan, Settings(iterations)).run(state).state
+        settings = Settings(1, free_energy=False) if plan.single_sweep else Settings(iterations)
+        state = Runner(plan, settings).run(state).state
     plan.program.joints = {f.name: reader.joints[f.name] for f in factors if f.name in reader.joints}
     return plan.program, state.updated(joints=start.joints)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from inference.blocks.fixed import Fixed
 from inference.constraints import images_of
-from inference.distributions import Distribution, NormalGamma, PointMass
+from inference.distributions import Distribution, Normal, NormalGamma, PointMass
 from inference.errors import SpecError
 from inference.naming import meant
 from inference.program import Program, State
@@ -69,9 +69,29 @@ def _default(program: Program, variable: Variable, state: State) -> State:
     )
     if isinstance(forward, NormalGamma):
         return _default_pair(variable, factor, forward, state)
+    if isinstance(forward, Normal) and variable.chain is None:
+        forward = _with_others(program, variable, factor, forward, state)
     if variable.chain is not None:
         forward = forward.broadcast_to(tuple(p.size for p in variable.plates[:-1]))[..., None]
     return state.updated(marginals={variable.name: fitted(variable, forward)})
+
+
+def _with_others(program: Program, variable: Variable, maker: Factor, forward: Normal, state: State) -> Normal:
+    """The product with the forward messages of all other factors whose output the variable is and whose inputs started.
+
+    A start from one of two opinions alone can be wider than the variable will ever be, and its e^z overflow.
+    """
+    mean, precision = forward.mean(), 1.0 / forward.var()
+    for factor in program.graph.touching[variable.name]:
+        (port,) = factor.holding(variable.name)[:1]
+        started = all(v in state.marginals for v in factor.variables if v != variable.name)
+        if factor is maker or port not in factor.node.outputs or factor.plates != variable.plates or not started:
+            continue
+        other = factor.node.forward(port, program.inbox(factor, state, without=factor.node.outputs))
+        if isinstance(other, Normal):
+            together = precision + 1.0 / other.var()
+            mean, precision = (precision * mean + other.mean() / other.var()) / together, together
+    return Normal(*np.broadcast_arrays(mean, 1.0 / precision))
 
 
 def _default_pair(variable: Variable, factor: Factor, forward: NormalGamma, state: State) -> State:

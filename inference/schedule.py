@@ -49,6 +49,12 @@ class Plan:
         """Whether one sweep of full steps finds the posterior: a single cluster and no exp link."""
         return len(self.blocks) <= 1 and not any(isinstance(f.node, ExpLink) for f in self.program.graph.factors)
 
+    @property
+    def single_sweep(self) -> bool:
+        """Whether one sweep of full steps ends the run: one block is not fixed, and its update is in closed form."""
+        moving = [b for b in self.blocks if not isinstance(b, Fixed)]
+        return len(moving) <= 1 and not any(isinstance(b, GaussianCluster) and b.links for b in moving)
+
     def explain(self, variable: str | None = None) -> str:
         """Which rule sends each message into the block of a variable, or into all blocks.
 
@@ -194,7 +200,7 @@ def _ordered(blocks: list[Block], graph: FactorGraph, order: Sequence[str] | Non
         )
 
     def key(block: Block) -> tuple[float, int]:
-        asked = min((rank[v] for v in block.variables if v in rank), default=float("inf"))
+        asked = min((float(rank[v]) for v in block.variables if v in rank), default=float("inf"))
         linked = any(isinstance(f.node, ExpLink) for v in block.variables for f in graph.touching[v])
         real = any(graph.variables[v].type == "real" for v in block.variables)
         return asked, 0 if linked else 1 if real else 2

@@ -64,7 +64,10 @@ class Normal(Node):
         t = q["precision"]
         if q.joint is not None:
             return 0.5 * (LOG_2PI - t.mean_log + scaled_error(q, np.ones((*t.mean.shape, 1)), q["y"]))
-        return 0.5 * (LOG_2PI - t.mean_log + t.mean * squared_error(q))
+        error = squared_error(q)
+        # A forecast that is exact leaves an error of 0, and a precision that may overflow to infinity: 0 in nats.
+        weighted = np.multiply(t.mean, error, out=np.zeros(np.broadcast_shapes(t.mean.shape, error.shape)), where=error > 0)
+        return 0.5 * (LOG_2PI - t.mean_log + weighted)
 
     def linear(self, ports: frozenset[str], q: Inbox) -> Linear:
         """y with mean; the precision is apart."""
