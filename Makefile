@@ -1,7 +1,7 @@
 # Every target works in a fresh clone: what it needs is installed first.
 BIN ?= .venv/bin
 
-.PHONY: help demo test slow lint types arch bench ci
+.PHONY: help demo test newer slow lint types arch bench ci
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -12,6 +12,9 @@ demo: ## the first command of README: install, then the main job on embedded rea
 
 test: ## the second command of README: install, then the tests
 	python3 -m venv .venv && .venv/bin/pip install -e ".[test]" && .venv/bin/pip install --no-deps laplace-torch==0.3 && .venv/bin/python -m pytest
+
+newer: ## the tests of inference on Python 3.12 without torch, where there is one
+	.ci/python312
 
 slow: $(BIN)/ruff ## the long statistical checks, which `make test` leaves out
 	$(BIN)/python -m pytest -m slow

@@ -44,19 +44,8 @@ _HOMES = {
     "Trace": "callbacks",
     "Progress": "callbacks",
     "AssertMonotone": "callbacks",
-    **{
-        name: "distributions"
-        for name in (
-            "Bernoulli", "Beta", "Distribution", "Gamma", "LogGamma", "LogNormal", "Mixture", "MvNormal", "Normal",
-            "NormalGamma", "PointMass", "StudentT",
-        )
-    },
-    **{
-        name: "errors"
-        for name in (
-            "DataError", "DualProjection", "ImproperMarginal", "InferenceError", "LoopyBP", "NoRule", "SpecError",
-        )
-    },
+    **dict.fromkeys(("Bernoulli", "Beta", "Distribution", "Gamma", "LogGamma", "LogNormal", "Mixture", "MvNormal", "Normal", "NormalGamma", "PointMass", "StudentT"), "distributions"),
+    **dict.fromkeys(("DataError", "DualProjection", "ImproperMarginal", "InferenceError", "LoopyBP", "NoRule", "SpecError"), "errors"),
 }  # fmt: skip
 _PARTS = ("truth", "words")
 

@@ -55,7 +55,9 @@ def contract(weight: Values, vector: Values, axes: Axes, sizes: Sequence[int]) -
         return lift(weight * repeats, 1) * vector
     w, v = flatten(weight * repeats, both, 0), flatten(vector, both, 1)
     if prod(v.shape[:-2]) == 1:
-        summed = (w.reshape(prod(w.shape[:-1]), w.shape[-1]) @ v.reshape(v.shape[-2:])).reshape(*w.shape[:-1], v.shape[-1])
+        summed = (w.reshape(prod(w.shape[:-1]), w.shape[-1]) @ v.reshape(v.shape[-2:])).reshape(
+            *w.shape[:-1], v.shape[-1]
+        )
     else:
         summed = np.matmul(w[..., None, :], v)[..., 0, :]
     return np.expand_dims(summed, tuple(both))

@@ -9,12 +9,13 @@ import numpy as np
 
 from inference.callbacks import STOP, Callback, Event
 from inference.distributions import Distribution
-from inference.errors import InferenceError
+from inference.errors import InferenceError, SpecError
 from inference.free_energy import total
 from inference.program import State
 from inference.schedule import Plan
 from inference.types import Array
 
+STOPPED = "stopped by a callback"
 SETTLED = 2  # quiet iterations in a row before a run counts as converged
 WARM_SWEEPS = 4  # mean-field sweeps before a structured cluster with exp links starts (message_passing 2.5)
 
@@ -31,6 +32,20 @@ class Settings:
     atol: float = 1e-9
     damping: float | Mapping[str, float] = 1.0
     free_energy: bool | str = True
+
+    def __post_init__(self) -> None:
+        steps = list(self.damping.values()) if isinstance(self.damping, Mapping) else [self.damping]
+        wrong = [step for step in steps if not 0.0 < step <= 1.0]
+        if wrong:
+            raise SpecError(f"damping is a step in (0, 1], 1 being the full one; got {wrong[0]:g}")
+        if self.rtol < 0.0 or self.atol < 0.0:
+            raise SpecError(f"rtol and atol are 0 or more, not {self.rtol:g} and {self.atol:g}")
+
+    @property
+    def full_steps(self) -> bool:
+        """Whether nothing is damped."""
+        steps = self.damping.values() if isinstance(self.damping, Mapping) else [self.damping]
+        return all(step == 1.0 for step in steps)
 
     def damping_of(self, variables: Sequence[str]) -> float:
         """The step of a block; 1 is the full step."""
@@ -66,6 +81,7 @@ class Runner:
         )
         self.wants_energy = bool(settings.free_energy) or self.every_block
         self.trace: list[float] = []
+        self.complete = State({})
         self.blocks: list[tuple[str, float]] = []
         self.kept: list[State] | None = [] if keep else None
         self.seconds: dict[str, float] = {}
@@ -77,16 +93,9 @@ class Runner:
         too, and is in the result.
         """
         began = time.perf_counter()
-        complete, reason, error = state, "", None
+        self.complete, reason, error = state, "", None
         try:
-            complete = state = self._warm(state)
-            self._call("before_inference", -1)
-            for iteration in range(self.settings.iterations):
-                state = self._sweep(state, iteration)
-                complete = state
-                reason = self._after(state, iteration)
-                if reason:
-                    break
+            reason = self._iterate(state)
         except KeyboardInterrupt:
             reason = "interrupted; this is the last complete iteration"
         except (InferenceError, np.linalg.LinAlgError, FloatingPointError) as problem:
@@ -96,7 +105,18 @@ class Runner:
             reason, error = f"stopped by {type(problem).__name__}; this is the last complete iteration", problem
         self._call("after_inference", len(self.trace))
         self.seconds["total"] = time.perf_counter() - began
-        return self._result(complete, reason, error)
+        return self._result(self.complete, reason, error)
+
+    def _iterate(self, state: State) -> str:
+        if self._call("before_inference", -1):
+            return STOPPED
+        self.complete = state = self._warm(state)
+        for iteration in range(self.settings.iterations):
+            state, stop = self._sweep(state, iteration)
+            reason = self._after(state, iteration)
+            if reason or stop:
+                return STOPPED if stop else reason
+        return ""
 
     def _warm(self, state: State) -> State:
         if self.plan.start is None:
@@ -106,7 +126,9 @@ class Runner:
                 state = block.update(self.plan.start, state, 1.0)
         return state
 
-    def _sweep(self, state: State, iteration: int) -> State:
+    def _sweep(self, state: State, iteration: int) -> tuple[State, bool]:
+        """All blocks once, and whether a callback asked to stop; it is heard when the iteration is complete."""
+        stop = False
         for block in self.plan.blocks:
             began = time.perf_counter()
             state = block.update(self.plan.program, state, self.settings.damping_of(block.variables))
@@ -115,24 +137,25 @@ class Runner:
             if energy is not None:
                 self.blocks.append((block.name, energy))
             name = block.variables[0]
-            self._call("after_update", iteration, variable=name, marginal=state.marginals[name], energy=energy)
-        return state
+            marginal = state.marginals[name]
+            stop |= self._call("after_update", iteration, variable=name, marginal=marginal, energy=energy)
+        return state, stop
 
     def _after(self, state: State, iteration: int) -> str:
         energy = None
         if self.wants_energy:
             energy = self.blocks[-1][1] if self.every_block and self.blocks else self._energy(state)
-            self.trace.append(energy)
-        else:
-            self.trace.append(np.nan)
+        # From here on the iteration counts: its state and its free energy belong together.
+        self.trace.append(np.nan if energy is None else energy)
+        self.complete = state
         if self.kept is not None:
             self.kept.append(state)
         if self._call("after_iteration", iteration, energy=energy):
-            return "stopped by a callback"
+            return STOPPED
         return "converged" if self._settled() else ""
 
     def _settled(self) -> bool:
-        if self.plan.exact:
+        if self.plan.exact and self.settings.full_steps:
             return True
         last = self.trace[-SETTLED - 1 :]
         if not self.wants_energy or len(last) <= SETTLED:

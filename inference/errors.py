@@ -33,9 +33,9 @@ class NoRule(InferenceError, LookupError):  # noqa: N818 (the name that message_
     """No rule sends a message here; the text names node, port, what was given, what exists and what would help."""
 
 
-class LoopyBP(UserWarning):  # noqa: N818 (the name that message_passing 3 gives it)
+class LoopyBP(UserWarning):
     """A Gaussian cluster has loops and is too large to be solved exactly, so it was split."""
 
 
-class DualProjection(UserWarning):  # noqa: N818
+class DualProjection(UserWarning):
     """The published dual projection was asked for; its free energy bounds nothing."""

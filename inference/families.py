@@ -94,9 +94,9 @@ def naturals_of(distribution: Distribution) -> Naturals:
         precision = distribution.precision
         return (precision @ distribution.mean()[..., None])[..., 0], precision
     if isinstance(distribution, Gamma):
-        return distribution.shape - 1.0, distribution.rate
+        return np.asarray(distribution.shape - 1.0), distribution.rate
     if isinstance(distribution, Beta):
-        return distribution.a - 1.0, distribution.b - 1.0
+        return np.asarray(distribution.a - 1.0), np.asarray(distribution.b - 1.0)
     if isinstance(distribution, Bernoulli):
         return (logit(distribution.probability),)
     raise TypeError(f"{type(distribution).__name__} is not of a conjugate family")

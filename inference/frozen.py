@@ -21,7 +21,7 @@ from inference.distributions import Distribution, Gamma, Mixture, MvNormal, Norm
 from inference.errors import NoRule, SpecError
 from inference.initial import fitted, initial_state
 from inference.nodes.priors import TYPES, Prior
-from inference.prediction import forward_product, missing_labels
+from inference.prediction import Product, products
 from inference.program import Program, State
 from inference.schedule import make_plan
 from inference.schema import Schema
@@ -109,8 +109,11 @@ def _row_plates(graph: FactorGraph, data: Mapping[str, Any], rows: str | None) -
         return frozenset({rows})
     held = {h.label: h for f in graph.factors for h in f.ports.values() if isinstance(h, Known)}
     given = [frozenset(p.name for p in held[name].plates) for name in data if name in held and held[name].plates]
-    given += [frozenset(p.name for p in h.plates) for h in held.values() if h.present is not None and not h.present.any()]
+    wanted = [
+        frozenset(p.name for p in h.plates) for h in held.values() if h.present is not None and not h.present.any()
+    ]
     shared = frozenset.intersection(*given) if given else frozenset()
+    shared = frozenset.intersection(shared, *wanted) or shared
     if not shared:
         raise SpecError(
             "the new data share no plate, so it is not clear which variables are local to the new rows; pass rows= with "
@@ -132,7 +135,7 @@ def settle(problem: Problem, frozen: Mapping[str, Distribution], iterations: int
     small = FactorGraph(problem.graph.name, problem.graph.plates, variables, tuple(factors), problem.graph.data)
     local = set(variables) - set(frozen)
     fixed = [Fixed(v, frozen[v]) for v in variables if v in frozen]
-    plan = make_plan(small, [*restricted(problem.constraints, local), *fixed])
+    plan = make_plan(small, [*restricted(problem.constraints, local), *fixed], quiet=True)
     state = initial_state(plan.program)
     if local:
         settings = Settings(1, free_energy=False) if plan.single_sweep else Settings(iterations)
@@ -182,10 +185,26 @@ def _as_prior(factor: Factor, reader: Program, state: State, frozen: Mapping[str
     return replace(factor, node=Prior(forward.broadcast_to(factor.sizes)), ports={"x": held})
 
 
+def forward_products(problem: Problem, iterations: int = 20) -> dict[str, Product]:
+    """The products of forward messages under the frozen marginals.
+
+    Example
+    -------
+    >>> forward_products.__name__
+    'forward_products'
+    """
+    return products(*settle(problem, problem.frozen, iterations))
+
+
 def forward(problem: Problem, iterations: int = 20) -> dict[str, Distribution]:
-    """The plug-in prediction: noise precisions at their means, no message back from what is predicted."""
-    program, state = settle(problem, problem.frozen, iterations)
-    return {label: forward_product(program, state, label).distribution for label in missing_labels(program)}
+    """The plug-in prediction: noise precisions at their means, no message back from what is predicted.
+
+    Example
+    -------
+    >>> forward.__name__
+    'forward'
+    """
+    return {label: product.narrowed() for label, product in forward_products(problem, iterations).items()}
 
 
 def mixture(
@@ -195,15 +214,20 @@ def mixture(
 
     Where several messages meet on a datum, the components are weighted by how well these agree in them (``reweight``),
     which is the integral of their product.
+
+    Example
+    -------
+    >>> mixture.__name__
+    'mixture'
     """
     rng = np.random.default_rng(seed)
-    found: dict[str, list[Any]] = {}
+    found: dict[str, list[Product]] = {}
     for _ in range(n_samples):
         program, state = settle(problem, _drawn(problem, rng), iterations)
         state = state.updated(marginals=_point_masses(program, state, rng))
-        for label in missing_labels(program):
-            found.setdefault(label, []).append(forward_product(program, state, label))
-    return {label: _mixed(products, reweight) for label, products in found.items()}
+        for label, product in products(program, state).items():
+            found.setdefault(label, []).append(product)
+    return {label: several[0].narrowed(_mixed(several, reweight)) for label, several in found.items()}
 
 
 def _drawn(problem: Problem, rng: np.random.Generator) -> dict[str, Distribution]:
@@ -231,9 +255,9 @@ def _point_masses(program: Program, state: State, rng: np.random.Generator) -> d
     return out
 
 
-def _mixed(products: list[Any], reweight: bool) -> Distribution:
-    parts = [p.distribution for p in products]
-    logs = np.stack([p.log_normaliser for p in products])
+def _mixed(several: list[Product], reweight: bool) -> Distribution:
+    parts = [p.distribution for p in several]
+    logs = np.stack([p.log_normaliser for p in several])
     arrays = {k: np.stack([q.arrays()[k] for q in parts]) for k in parts[0].arrays()}
     weights = np.exp(logs - logsumexp(logs, axis=0)) if reweight else np.full(logs.shape, 1.0 / len(parts))
     return Mixture(type(parts[0]).from_arrays(arrays), weights)
@@ -262,6 +286,7 @@ def vmp(problem: Problem, iterations: int = 20) -> dict[str, Distribution]:
     )
     opened = FactorGraph(graph.name, graph.plates, {**graph.variables, **latent}, factors, graph.data)
     fixed = [Fixed(v, q) for v, q in problem.frozen.items()]
-    plan = make_plan(opened, [MeanField(), *(c for c in problem.constraints if isinstance(c, Form)), *fixed])
+    forms = [c for c in problem.constraints if isinstance(c, Form)]
+    plan = make_plan(opened, [MeanField(), *forms, *fixed], quiet=True)
     run = Runner(plan, Settings(iterations)).run(initial_state(plan.program, start))
     return {label: run.state.marginals[label] for label in latent}

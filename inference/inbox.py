@@ -3,7 +3,7 @@
 ``q["w"].mean`` has one axis a plate of the factor, of size 1 where the variable does not have it, then its event.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -69,6 +69,8 @@ class Moments:
     def mean(self) -> Values:
         """E x."""
         values = self._held.filled if isinstance(self._held, Known) else self.distribution.mean()
+        if self.scaled and not self.event_ndim:
+            values = values[..., 0]
         return self.aligned(values, self.event_ndim)
 
     @cached_property
@@ -76,7 +78,18 @@ class Moments:
         """Var x of a scalar, zero where it is known."""
         if self.known:
             return np.zeros((1,) * len(self._plates))
+        if isinstance(self._marginal, NormalGamma):
+            return self.aligned(_scaled_spread(self._marginal)[..., 0, 0])
         return self.aligned(self.distribution.var())
+
+    @property
+    def scaled(self) -> bool:
+        """Whether the port is the Gaussian half of a normal-gamma pair.
+
+        Its spread is then L^-1 / E tau: E tau times it is E tau (w - m)(w - m)', so that rules which multiply a spread
+        by E tau hold as they are.
+        """
+        return isinstance(self._marginal, NormalGamma)
 
     @property
     def diagonal(self) -> bool:
@@ -93,6 +106,8 @@ class Moments:
             return self.aligned(distribution.var(), 1)
         if isinstance(distribution, MvNormal):
             return self.aligned(distribution.covariance, 2)
+        if isinstance(distribution, NormalGamma):
+            return self.aligned(_scaled_spread(distribution), 2)
         return np.zeros((1,) * len(self._plates) + self._held.event * 2)  # a point mass
 
     @cached_property
@@ -112,12 +127,18 @@ class Moments:
         return self.aligned(distribution.mean_log1m())
 
 
+def _scaled_spread(joint: NormalGamma) -> Values:
+    held = joint.arrays()
+    return np.linalg.inv(held["precision"]) * (held["rate"] / held["shape"])[..., None, None]
+
+
 @dataclass(frozen=True, eq=False)
 class Pair:
     """Joint moments of the two ports that a structured factor couples: its output and ``map(input)``.
 
     For a softdot the map is phi'w, a scalar; for a transition it is A u. ``entropy`` is that of the eliminated
-    variable given the other, over the plates of the factor.
+    variable given the other, over the plates of the factor. ``between`` forms Cov(output, input), of the event of the
+    input where the output is a scalar: a rule toward an uncertain coefficient needs it.
     """
 
     ports: tuple[str, str]
@@ -125,6 +146,7 @@ class Pair:
     mapped_var: Values
     cross: Values
     entropy: Values
+    between: Callable[[], Values] | None = None
 
 
 @dataclass(frozen=True, eq=False)

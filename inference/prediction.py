@@ -18,25 +18,60 @@ from inference.types import Values
 
 @dataclass(frozen=True, eq=False)
 class Product:
-    """The product of the forward messages on a datum, and the log integral it was normalised by."""
+    """The product of the forward messages on a datum, over all its cells.
+
+    ``log_normaliser`` is the log integral it was divided by, ``said`` where at least one message came from factors that
+    are otherwise known, ``gone`` where the datum is missing. Elsewhere the distribution means nothing.
+    """
 
     distribution: Distribution
     log_normaliser: Values
+    said: Values
+    gone: Values
+
+    @property
+    def cells(self) -> Values:
+        """What is predicted: missing, and spoken of."""
+        return self.gone & self.said
+
+    def narrowed(self, distribution: Distribution | None = None) -> Distribution:
+        """Over the datum's shape where all of it is predicted, else over the predicted cells in C order."""
+        whole = self.distribution if distribution is None else distribution
+        return whole if self.cells.all() else whole[self.cells]
+
+
+def products(program: Program, state: State) -> dict[str, Product]:
+    """The product on every datum of which something is predicted.
+
+    Raises
+    ------
+    NoRule : data are missing, and nothing that is known speaks of any of them.
+
+    Example
+    -------
+    >>> products.__name__
+    'products'
+    """
+    labels = missing_labels(program)
+    found = {label: forward_product(program, state, label) for label in labels}
+    kept = {label: product for label, product in found.items() if product.cells.any() or not product.gone.size}
+    if labels and not kept:
+        raise NoRule(
+            f"nothing that is known says anything about {', '.join(labels)} where it is missing; observe more of the "
+            "factors that hold it"
+        )
+    return kept
 
 
 def predict_missing(program: Program, state: State) -> dict[str, Distribution]:
-    """Every datum with missing cells: over its shape where all of it is missing, else over the missing cells.
+    """Every datum of which something is predicted: see :meth:`Product.narrowed`.
 
     Example
     -------
     >>> predict_missing.__name__
     'predict_missing'
     """
-    out: dict[str, Distribution] = {}
-    for label in missing_labels(program):
-        q, gone = forward_product(program, state, label).distribution, _gone(program, label)
-        out[label] = q if gone.all() else q[gone]
-    return out
+    return {label: product.narrowed() for label, product in products(program, state).items()}
 
 
 def missing_labels(program: Program) -> list[str]:
@@ -68,11 +103,13 @@ def forward_product(program: Program, state: State, label: str) -> Product:
     ]
     messages = [(f, p, f.node.forward(p, program.inbox(f, state))) for f, p in places]
     held = _known(places[0])
+    said = sum(_summed(f, held, _others_present(f, p), np.ones(())) for f, p in places) > 0
+    gone = np.zeros(said.shape, bool) if held.present is None else ~held.present
     if len(messages) == 1 and {q.name for q in held.plates} == {q.name for q in places[0][0].plates}:
         factor, _, message = messages[0]
         q = _to_plates(message, factor, held)
-        return Product(q, np.zeros(q.batch_shape))
-    return _gaussian_product(label, held, messages, program)
+        return Product(q, np.zeros(q.batch_shape), said, gone)
+    return Product(*_gaussian_product(label, held, messages), said, gone)
 
 
 def _to_plates(message: Distribution, factor: Factor, held: Known) -> Distribution:
@@ -86,10 +123,10 @@ def _to_plates(message: Distribution, factor: Factor, held: Known) -> Distributi
 
 
 def _gaussian_product(
-    label: str, held: Known, messages: list[tuple[Factor, str, Distribution]], program: Program
-) -> Product:
-    shape = tuple(p.size for p in held.plates)
-    precision, linear, constant, count = (np.zeros(shape) for _ in range(4))
+    label: str, held: Known, messages: list[tuple[Factor, str, Distribution]]
+) -> tuple[Distribution, Values]:
+    """The normalised product, and the log integral; standard normal where no message came."""
+    precision, linear, constant = (np.zeros(tuple(p.size for p in held.plates)) for _ in range(3))
     for factor, port, message in messages:
         if not isinstance(message, Normal):
             raise NoRule(
@@ -99,14 +136,11 @@ def _gaussian_product(
         mask = _others_present(factor, port)
         lam, h = 1.0 / message.var(), message.mean() / message.var()
         log = 0.5 * (np.log(lam) - np.log(2.0 * np.pi) - h * message.mean())
-        parts = [_summed(factor, held, a, mask) for a in (lam, h, log, np.ones(factor.sizes))]
-        precision, linear, constant, count = (
-            a + b for a, b in zip((precision, linear, constant, count), parts, strict=True)
-        )
-    if np.any(precision <= 0):
-        raise NoRule(f"nothing that is known says anything about {label!r} at some cell; observe more of its factors")
+        parts = (_summed(factor, held, a, mask) for a in (lam, h, log))
+        precision, linear, constant = (a + b for a, b in zip((precision, linear, constant), parts, strict=True))
+    precision = np.where(precision > 0.0, precision, 1.0)
     normaliser = constant + 0.5 * (np.log(2.0 * np.pi) - np.log(precision) + linear**2 / precision)
-    return Product(Normal(linear / precision, 1.0 / precision), normaliser)
+    return Normal(linear / precision, 1.0 / precision), normaliser
 
 
 def _others_present(factor: Factor, port: str) -> Values:
@@ -130,8 +164,3 @@ def _known(place: tuple[Factor, str]) -> Known:
     held = place[0].ports[place[1]]
     assert isinstance(held, Known)
     return held
-
-
-def _gone(program: Program, label: str) -> Values:
-    held = next(h for f in program.graph.factors for h in f.ports.values() if isinstance(h, Known) and h.label == label)
-    return np.zeros(tuple(p.size for p in held.plates), bool) if held.present is None else ~held.present

@@ -15,13 +15,13 @@ from inference.distributions import Distribution, NormalGamma
 from inference.errors import SpecError
 from inference.frozen import Predictor
 from inference.messages import Messages
-from inference.prediction import predict_missing
+from inference.prediction import predict_missing, products
 from inference.program import State
 from inference.saving import save, to_dict
 from inference.schedule import Plan
 from inference.schema import Schema
-from inference.structure import FactorGraph, Known
-from inference.types import Array
+from inference.structure import FactorGraph
+from inference.types import Array, Values
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,9 +93,8 @@ class Result(Predictor):
 
     @cached_property
     def missing(self) -> dict[str, Array]:
-        """For each datum with missing cells, where they are."""
-        known = [h for f in self.graph.factors for h in f.ports.values() if isinstance(h, Known)]
-        return {h.label: ~h.present for h in known if h.present is not None}
+        """For each predicted datum the cells that are predicted: missing, and spoken of by what is known."""
+        return {label: product.cells for label, product in products(self.plan.program, self.state).items()}
 
     @cached_property
     def schema(self) -> Schema:
@@ -159,7 +158,7 @@ def _lines(result: Result) -> Iterator[str]:
         yield "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
-def _short(values: Array) -> str:
+def _short(values: Values) -> str:
     flat = np.ravel(values)
     if flat.size == 0:
         return "(empty)"

@@ -12,6 +12,7 @@ from inference.descent import Run, Runner, Settings
 from inference.distributions import Distribution, MvNormal, Normal
 from inference.errors import SpecError
 from inference.initial import initial_state
+from inference.naming import meant
 from inference.program import State
 from inference.result import Result
 from inference.schedule import Plan, make_plan
@@ -79,12 +80,19 @@ def infer(
     said = [constraints] if isinstance(constraints, str) or not isinstance(constraints, Iterable) else list(constraints)
     graph = model.build(data)
     plan = make_plan(graph, said, order)
+    _check_damping(damping, graph.variables)
     settings = Settings(iterations, rtol, atol, damping, free_energy)
     start = initial_state(plan.program, init)
     used = np.random.SeedSequence().entropy if seed is None and restarts > 1 else seed
     starts = [start, *_scattered(start, plan, restarts - 1, used)]
     runs = [Runner(plan, settings, callbacks, keep=keep == "each").run(s, on_error=on_error) for s in starts]
     return Result.of(model, graph, plan, _best(runs), said, returnvars, used)
+
+
+def _check_damping(damping: float | Mapping[str, float], variables: Mapping[str, Any]) -> None:
+    unknown = [v for v in damping if v not in variables] if isinstance(damping, Mapping) else []
+    if unknown:
+        raise SpecError(f"damping names {meant(unknown, variables)}; the variables are {', '.join(variables)}")
 
 
 def _scattered(start: State, plan: Plan, count: int, seed: Any) -> list[State]:

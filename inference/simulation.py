@@ -85,7 +85,11 @@ def _demand_fresh(factor: Factor, made: Mapping[str, Held], values: Mapping[str,
 
 
 def _draw_factor(
-    factor: Factor, made: Mapping[str, Held], values: dict[str, Values], out: dict[str, Values], rng: np.random.Generator
+    factor: Factor,
+    made: Mapping[str, Held],
+    values: dict[str, Values],
+    out: dict[str, Values],
+    rng: np.random.Generator,
 ) -> None:
     held = next(iter(made.values()))
     if isinstance(held, Variable) and held.chain is None and held.root.chain is not None:

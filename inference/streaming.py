@@ -6,7 +6,7 @@ approximate otherwise. The prediction of a piece is made before the piece is lea
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,11 @@ from inference.descent import Runner, Settings
 from inference.distributions import Distribution, NormalGamma
 from inference.errors import SpecError
 from inference.families import marginal, naturals_of
-from inference.frozen import Problem, forward
+from inference.frozen import Problem, forward_products
 from inference.initial import fitted, initial_state
 from inference.nodes.normal_gamma import NormalGamma as NormalGammaNode
 from inference.nodes.priors import Prior
+from inference.prediction import Product
 from inference.saving import restore_stream, save_stream
 from inference.schedule import make_plan
 from inference.structure import Factor, FactorGraph, Known
@@ -155,9 +156,10 @@ class Stream:
             else {v: h for v, h in _all_known(graph).items() if v in self._predict}
         )
         hidden = _hide(graph, observed)
-        found = forward(Problem(hidden, beliefs, joints, self.constraints), self.iterations)
-        score = sum(_score(q, observed[label]) for label, q in found.items() if label in observed)
-        return {label: q for label, q in found.items() if label in observed}, float(score)
+        found = forward_products(Problem(hidden, beliefs, joints, self.constraints), self.iterations)
+        wanted = {label: product for label, product in found.items() if label in observed}
+        score = sum(_score(product, observed[label]) for label, product in wanted.items())
+        return {label: product.narrowed() for label, product in wanted.items()}, float(score)
 
     def _forgotten(self, graph: FactorGraph, name: str, q: Distribution) -> Distribution:
         if self.forget == 1.0:
@@ -219,6 +221,7 @@ def _hide(graph: FactorGraph, labels: Mapping[str, Known]) -> FactorGraph:
     return replace(graph, factors=factors)
 
 
-def _score(q: Distribution, held: Known) -> float:
-    logs = q.logpdf(held.filled)
-    return float(np.sum(logs if held.present is None else np.where(held.present, logs, 0.0)))
+def _score(product: Product, held: Known) -> float:
+    logs = product.distribution.logpdf(held.filled)
+    seen = product.said if held.present is None else product.said & held.present
+    return float(np.sum(np.where(seen, logs, 0.0)))

@@ -14,7 +14,7 @@ class Block(ABC):
     variables: tuple[str, ...]
 
     #: for a factor that joins two variables of the block: the port of the one that is conditioned on the other
-    children: Mapping[str, str] = {}  # noqa: RUF012 (never changed; blocks that have some set their own)
+    children: Mapping[str, str] = {}
 
     #: variables whose entropy is counted elsewhere, in a joint or a region
     silent: tuple[str, ...] = ()

@@ -30,6 +30,8 @@ class Conjugate(Block):
         variable = program.graph.variables[name]
         naturals = program.incoming(name, state)
         if damping < 1.0:
+            if self.form == "point_mass":
+                raise NoRule(f"damping works on natural parameters, which the point mass of {name!r} has none of")
             naturals = damped(naturals, state.marginals[name], damping)
         return state.updated(marginals={name: shaped(variable, naturals, self.form)})
 
@@ -66,7 +68,7 @@ def damped(new: Naturals, old: Distribution, damping: float) -> Naturals:
     Example
     -------
     >>> damped((np.array(1.0), np.array(2.0)), Gamma(1.0, 1.0), 0.5)
-    (array(0.5), array(1.5))
+    (np.float64(0.5), np.float64(1.5))
     """
     return tuple((1.0 - damping) * b + damping * a for a, b in zip(new, naturals_of(old), strict=True))
 

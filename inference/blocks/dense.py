@@ -98,11 +98,13 @@ class _Potential:
         A = self._map()
         a = np.matmul(A, mean[self.input][..., None])[..., 0]
         va = A @ covariance[self.input[..., :, None], self.input[..., None, :]] @ A.swapaxes(-1, -2)
-        cross = covariance[self.output[..., :, None], self.input[..., None, :]] @ A.swapaxes(-1, -2)
+        between = covariance[self.output[..., :, None], self.input[..., None, :]]
+        cross = between @ A.swapaxes(-1, -2)
         nothing = np.zeros((1,) * len(self.factor.plates))
         if not self.linear.vector_output:
-            a, va, cross = a[..., 0], va[..., 0, 0], cross[..., 0, 0]
-        return Pair((self.linear.output, self.linear.input), a, va, cross, nothing)
+            a, va, cross, between = a[..., 0], va[..., 0, 0], cross[..., 0, 0], between[..., 0, :]
+            between = between if self.linear.vector_input else between[..., 0]
+        return Pair((self.linear.output, self.linear.input), a, va, cross, nothing, lambda: between)
 
     def _map(self) -> Values:
         c = self.linear.coefficient

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from inference.blocks._base import Block
-from inference.blocks.links import Link, far_side, push_forward
+from inference.blocks.links import Link, explain_far_side, far_side, push_forward
 from inference.distributions import Distribution, LogNormal
 from inference.families import Naturals, flat
 from inference.free_energy import local
-from inference.links.gaussian import solve_gaussian
 from inference.inbox import Pair
+from inference.links.gaussian import solve_gaussian
 from inference.program import Program, State
 from inference.structure import Factor
 
@@ -75,11 +75,13 @@ class GaussianCluster(Block):
                 if f.name not in inside
                 for p in f.holding(v)
             ]
-        return lines + [
-            f"{k.factor.name} (exp) -> {z}: Gaussian site, solved exactly against the cavity of {z} (2.5)"
-            for z, some in self.links.items()
-            for k in some
-        ]
+        for z, some in self.links.items():
+            lines += explain_far_side(program, some)
+            lines += [
+                f"{k.factor.name} (exp) -> {z}: Gaussian site, solved exactly against the cavity of {z} (2.5)"
+                for k in some
+            ]
+        return lines
 
     def _outside(self, program: Program, v: str, state: State) -> Naturals:
         skip = [f.name for f in self.inside] + [link.factor.name for link in self.links.get(v, ())]

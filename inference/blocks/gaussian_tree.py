@@ -163,7 +163,8 @@ def _solve_chain(root: Variable, step: Factor | None, naturals: Naturals, progra
     )  # fmt: skip
     q = Normal._trusted(mean=c.mean, var=c.var)
     a, va = mapped(linear, Belief(c.mean[..., :-1], c.var[..., :-1]))
-    pair = Pair((linear.output, linear.input), a, va, linear.coefficient * c.cross, c.conditional_entropy[..., :-1])
+    entropy = c.conditional_entropy[..., :-1]
+    pair = Pair((linear.output, linear.input), a, va, linear.coefficient * c.cross, entropy, lambda: c.cross)
     return {root.name: q}, {step.name: pair}
 
 

@@ -54,6 +54,17 @@ def far_side(program: Program, z: str, links: tuple[Link, ...], state: State) ->
     return s, c
 
 
+def explain_far_side(program: Program, links: tuple[Link, ...]) -> list[str]:
+    """Which factors make up (s, c), one line each."""
+    return [
+        f"{f.name} ({f.node.letter}) -> {link.gamma}: mean-field message toward port {port}, a part of (s, c)"
+        for link in links
+        for f in program.graph.touching[link.gamma]
+        for port in f.holding(link.gamma)
+        if f.name != link.factor.name
+    ]
+
+
 def _toward_z(program: Program, link: Link, array: Values) -> Values:
     gamma, z = link.factor.ports["gamma"], link.factor.ports["z"]
     assert isinstance(gamma, Variable) and isinstance(z, Variable)
@@ -107,14 +118,7 @@ class LinkBlock(Block):
             for port in f.holding(self.z)
             if f.name not in skip
         ]
-        far = [
-            f"{f.name} ({f.node.letter}) -> {link.gamma}: mean-field message toward port {port}, a part of (s, c)"
-            for link in self.links
-            for f in program.graph.touching[link.gamma]
-            for port in f.holding(link.gamma)
-            if f.name != link.factor.name
-        ]
-        return [*into, *far, f"{skip[0]} (exp): {_SAID[self.form]}"]
+        return [*into, *explain_far_side(program, self.links), f"{skip[0]} (exp): {_SAID[self.form]}"]
 
 
 _SAID = {

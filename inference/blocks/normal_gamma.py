@@ -10,7 +10,6 @@ from inference.errors import ImproperMarginal, NoRule
 from inference.families import Naturals
 from inference.program import Program, State
 from inference.structure import Factor, FactorGraph, Variable
-from inference.types import Values
 
 
 class NormalGammaPair(Block):

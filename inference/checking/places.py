@@ -97,12 +97,15 @@ class Place:
         second = np.setdiff1d(np.arange(self.joint_mean.shape[-1]), first)
         C = linear.coefficient
         C = C if linear.vector_output else C[..., None, :] if linear.vector_input else C[..., None, None]
+        between = self.joint_covariance[:, first[:, None], second]
         mean = np.matmul(C, self.joint_mean[:, second, None])[..., 0]
         var = C @ self.joint_covariance[:, second[:, None], second] @ C.swapaxes(-1, -2)
-        cross = self.joint_covariance[:, first[:, None], second] @ C.swapaxes(-1, -2)
+        cross = between @ C.swapaxes(-1, -2)
         if not linear.vector_output:
-            mean, var, cross = mean[..., 0], var[..., 0, 0], cross[..., 0, 0]
-        return replace(self, pair=Pair((linear.output, linear.input), mean, var, cross, np.zeros(ROWS.size)))
+            mean, var, cross, between = mean[..., 0], var[..., 0, 0], cross[..., 0, 0], between[..., 0, :]
+            between = between if linear.vector_input else between[..., 0]
+        ports, nothing = (linear.output, linear.input), np.zeros(ROWS.size)
+        return replace(self, pair=Pair(ports, mean, var, cross, nothing, lambda: between))
 
     def _group_axis(self, row: int, order: int, widen: float) -> Axis:
         if self.joint is not None:

@@ -71,6 +71,11 @@ class PointMass(Distribution):
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(np.log(self.value))
 
+    def mean_log1m(self) -> Array:
+        """``log(1 - c)``; ``-inf`` at one, nan above."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(np.log1p(-self.value))
+
     def var_log(self) -> Array:
         """Zeros."""
         return np.zeros(self.value.shape)

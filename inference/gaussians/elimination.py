@@ -83,7 +83,14 @@ class _ScalarGivenInput(Conditional):
         a, va = mapped(self.linear, parent)
         child = Belief(self.gain * a + self.intercept, self.var + self.gain**2 * va)
         entropy = 0.5 * (LOG_2PI_E + np.log(self.var))
-        return child, Pair((self.linear.output, self.linear.input), a, va, self.gain * va, entropy)
+
+        def between() -> Values:
+            c = self.linear.coefficient
+            if not self.linear.vector_input:
+                return self.gain * c * parent.spread
+            return lift(self.gain, 1) * np.matmul(parent.spread, c[..., None])[..., 0]
+
+        return child, Pair((self.linear.output, self.linear.input), a, va, self.gain * va, entropy, between)
 
 
 def _scalar_output(linear: Linear, h: Values, l: Values) -> Eliminated:  # noqa: E741
@@ -114,9 +121,10 @@ class _ScalarGivenScalar(Conditional):
     def down(self, parent: Belief) -> tuple[Belief, Pair]:
         child = Belief(self.gain * parent.mean + self.intercept, self.var + self.gain**2 * parent.spread)
         a, va = mapped(self.linear, child)
-        cross = self.linear.coefficient * self.gain * parent.spread
+        between = self.gain * parent.spread
         entropy = 0.5 * (LOG_2PI_E + np.log(self.var))
-        return child, Pair((self.linear.output, self.linear.input), a, va, cross, entropy)
+        ports = (self.linear.output, self.linear.input)
+        return child, Pair(ports, a, va, self.linear.coefficient * between, entropy, lambda: between)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +143,8 @@ class _VectorGivenScalar(Conditional):
         a, va = mapped(self.linear, child)
         cross = dot(self.linear.coefficient, self.gain) * parent.spread
         entropy = 0.5 * (mean.shape[-1] * LOG_2PI_E + np.linalg.slogdet(self.covariance)[1])
-        return child, Pair((self.linear.output, self.linear.input), a, va, cross, entropy)
+        ports = (self.linear.output, self.linear.input)
+        return child, Pair(ports, a, va, cross, entropy, lambda: lift(parent.spread, 1) * self.gain)
 
 
 def _scalar_input(linear: Linear, h: Values, L: Values) -> Eliminated:

@@ -82,6 +82,11 @@ class Node(ABC):
             raise SpecError(f"{cls.letter} takes {len(names)} arguments by place ({', '.join(names)}), not {len(args)}")
         return {**dict(zip(names, args, strict=False)), **given}
 
+    @classmethod
+    def examples(cls) -> tuple[Mapping[str, Any], ...]:
+        """Calls by which the laws judge the letter: its constants; an input port that is left out gets a variable."""
+        return ({},)
+
     def port_types(self) -> Mapping[str, str]:
         """The type of each port; a node whose type depends on its constants says so here."""
         return self.ports
@@ -118,7 +123,9 @@ class Node(ABC):
         """The message toward ``port`` that keeps the uncertainty of the Gaussian ports; used to start and to predict."""
         raise self.no_rule(port, "the marginals of the other ports, forward")
 
-    def sample(self, values: Mapping[str, Values], shape: tuple[int, ...], rng: np.random.Generator) -> dict[str, Values]:
+    def sample(
+        self, values: Mapping[str, Values], shape: tuple[int, ...], rng: np.random.Generator
+    ) -> dict[str, Values]:
         """A draw of the outputs given the other ports, of plates ``shape``."""
         raise SpecError(f"the letter {self.letter!r} cannot be simulated; give it a `sample` method")
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from scipy.special import betaln
@@ -50,6 +51,11 @@ class Beta(Node):
         if len(args) > 2:
             raise SpecError(f"beta takes 2 arguments by place (a, b), not {len(args)}")
         return {**dict(zip(("a", "b"), args, strict=False)), **given}
+
+    @classmethod
+    def examples(cls) -> tuple[Mapping[str, Any], ...]:
+        """One is enough."""
+        return ({"a": 1.7, "b": 2.4},)
 
     def log_density(self, values: Mapping[str, Values]) -> Values:
         """The log of the density above."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -38,6 +39,11 @@ class ExpLink(Node):
         if self.jacobian not in (0, 1):
             raise SpecError(f"exp takes jacobian 0 (exp link) or 1 (log link), not {self.jacobian!r}")
 
+    @classmethod
+    def examples(cls) -> tuple[Mapping[str, Any], ...]:
+        """Both Jacobians."""
+        return {}, {"jacobian": 1}
+
     def log_density(self, values: Mapping[str, Values]) -> Values:
         """A delta function has none.
 
@@ -67,6 +73,8 @@ class ExpLink(Node):
         z = q["z"]
         return LogNormal(*np.broadcast_arrays(z.mean, z.var))
 
-    def sample(self, values: Mapping[str, Values], shape: tuple[int, ...], rng: np.random.Generator) -> dict[str, Values]:
+    def sample(
+        self, values: Mapping[str, Values], shape: tuple[int, ...], rng: np.random.Generator
+    ) -> dict[str, Values]:
         """e^z."""
         return {"gamma": np.broadcast_to(np.exp(values["z"]), shape)}

@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import gammaln
 
-from inference.distributions import Distribution, Gamma as GammaDistribution
+from inference.distributions import Distribution
+from inference.distributions import Gamma as GammaDistribution
 from inference.errors import SpecError
 from inference.inbox import Inbox
 from inference.nodes._base import Message, Node
@@ -41,6 +43,11 @@ class Gamma(Node):
         """``shape`` may come first by place, as in ``m.gamma("tau", 1.0, 1.0)``."""
         return {**dict(zip(("shape", "rate"), args, strict=False)), **given}
 
+    @classmethod
+    def examples(cls) -> tuple[Mapping[str, Any], ...]:
+        """A density with its mode inside, and one that falls from infinity."""
+        return {"shape": 2.3}, {"shape": 0.7}
+
     def log_density(self, values: Mapping[str, Values]) -> Values:
         """The log of the density above."""
         x, rate, a = values["x"], values["rate"], self.shape
@@ -64,6 +71,8 @@ class Gamma(Node):
         rate = q["rate"].mean
         return GammaDistribution(np.full(rate.shape, float(self.shape)), rate)
 
-    def sample(self, values: Mapping[str, Values], shape: tuple[int, ...], rng: np.random.Generator) -> dict[str, Values]:
+    def sample(
+        self, values: Mapping[str, Values], shape: tuple[int, ...], rng: np.random.Generator
+    ) -> dict[str, Values]:
         """A Gamma draw."""
         return {"x": rng.standard_gamma(self.shape, size=shape) / values["rate"]}

@@ -68,6 +68,13 @@ class MvTransition(Node):
             call["mean"] = np.full(dim, float(call["mean"]))
         return call
 
+    @classmethod
+    def examples(cls) -> tuple[Mapping[str, Any], ...]:
+        """A random walk, and a map from three dimensions to two."""
+        walk = {"mean": np.zeros(2), "precision": np.array([[2.1, 0.6], [0.6, 1.2]])}
+        matrix = np.array([[0.8, -0.3, 0.4], [0.2, 0.9, -0.5]])
+        return walk, {**walk, "mean": np.zeros(3), "matrix": matrix, "offset": np.array([0.3, -0.5])}
+
     def event_ndim(self, port: str, held: Mapping[str, Any]) -> int:
         """Both are vectors."""
         return 1
@@ -130,7 +137,9 @@ class MvTransition(Node):
             spread = self.matrix @ spread @ self.matrix.T
         return MvNormal(mean, noise + spread)
 
-    def sample(self, values: Mapping[str, Values], shape: tuple[int, ...], rng: np.random.Generator) -> dict[str, Values]:
+    def sample(
+        self, values: Mapping[str, Values], shape: tuple[int, ...], rng: np.random.Generator
+    ) -> dict[str, Values]:
         """A draw by the Cholesky factor of the precision."""
         factor = np.linalg.cholesky(self.precision)
         noise = rng.standard_normal((*shape, len(factor)))

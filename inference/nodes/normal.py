@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from inference.distributions import Distribution, Normal as NormalDistribution, NormalGamma, StudentT
+from inference.distributions import Distribution
+from inference.distributions import Normal as NormalDistribution
 from inference.errors import SpecError
 from inference.inbox import Inbox
 from inference.nodes._base import Linear, Message, Node
-from inference.nodes._joint import scaled_error
 from inference.registry import LETTERS
 from inference.structure import Variable
 from inference.terms import Quantity
@@ -44,7 +44,8 @@ class Normal(Node):
         if isinstance(given.get("var"), Variable):
             raise SpecError("normal takes a variable as precision=; var= is for known numbers")
         if "var" in given:
-            given["precision"] = 1.0 / np.asarray(given.pop("var"), dtype=np.float64)[()]
+            precision = 1.0 / np.asarray(given.pop("var"), dtype=np.float64)
+            given["precision"] = precision if precision.ndim else float(precision)
         return super().arguments(*args, **given)
 
     def log_density(self, values: Mapping[str, Values]) -> Values:
@@ -62,11 +63,11 @@ class Normal(Node):
     def average_energy(self, q: Inbox) -> Quantity:
         """U = (l2p - E log t + E t D) / 2."""
         t = q["precision"]
-        if q.joint is not None:
-            return 0.5 * (LOG_2PI - t.mean_log + scaled_error(q, np.ones((*t.mean.shape, 1)), q["y"]))
         error = squared_error(q)
         # A forecast that is exact leaves an error of 0, and a precision that may overflow to infinity: 0 in nats.
-        weighted = np.multiply(t.mean, error, out=np.zeros(np.broadcast_shapes(t.mean.shape, error.shape)), where=error > 0)
+        weighted = np.multiply(
+            t.mean, error, out=np.zeros(np.broadcast_shapes(t.mean.shape, error.shape)), where=error > 0
+        )
         return 0.5 * (LOG_2PI - t.mean_log + weighted)
 
     def linear(self, ports: frozenset[str], q: Inbox) -> Linear:
@@ -93,7 +94,9 @@ class Normal(Node):
             return q.joint.predictive(np.ones((*t.shape, 1)))
         return NormalDistribution(*np.broadcast_arrays(other.mean, other.var + 1.0 / t))
 
-    def sample(self, values: Mapping[str, Values], shape: tuple[int, ...], rng: np.random.Generator) -> dict[str, Values]:
+    def sample(
+        self, values: Mapping[str, Values], shape: tuple[int, ...], rng: np.random.Generator
+    ) -> dict[str, Values]:
         """The mean plus noise."""
         return {"y": values["mean"] + rng.standard_normal(shape) / np.sqrt(values["precision"])}
 

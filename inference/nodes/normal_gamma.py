@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from inference.distributions import Distribution, Gamma, NormalGamma as NormalGammaDistribution
+from inference.distributions import Distribution, Gamma
+from inference.distributions import NormalGamma as NormalGammaDistribution
 from inference.errors import SpecError
 from inference.inbox import Inbox
 from inference.nodes._base import Message, Node
@@ -63,6 +64,12 @@ class NormalGamma(Node):
         call["scalar"] = dim is None and not sizes
         return call
 
+    @classmethod
+    def examples(cls) -> tuple[Mapping[str, Any], ...]:
+        """Two weights, and one that is a scalar."""
+        pair = {"precision": np.array([[2.1, 0.6], [0.6, 1.2]]), "shape": 4.0, "rate": 2.0}
+        return {**pair, "mean": np.array([0.4, 0.2])}, {**pair, "mean": 0.4, "precision": 1.3}
+
     def output_event(self, port: str, held: Mapping[str, Held]) -> tuple[int, ...]:
         """w is as long as the mean; tau is a scalar."""
         return () if port == "tau" or self.scalar else (len(self.mean),)
@@ -113,7 +120,9 @@ class NormalGamma(Node):
         """The prior itself."""
         return self.distribution
 
-    def sample(self, values: Mapping[str, Values], shape: tuple[int, ...], rng: np.random.Generator) -> dict[str, Values]:
+    def sample(
+        self, values: Mapping[str, Values], shape: tuple[int, ...], rng: np.random.Generator
+    ) -> dict[str, Values]:
         """A draw of the pair."""
         w, tau = self.distribution.sample(int(np.prod(shape, dtype=np.int64)), rng)
         w = w.reshape(*shape, len(self.mean))

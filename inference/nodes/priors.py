@@ -48,6 +48,18 @@ class Prior(Node):
         """The distribution may come by place."""
         return {**dict(zip(("distribution",), args, strict=False)), **given}
 
+    @classmethod
+    def examples(cls) -> tuple[Mapping[str, Any], ...]:
+        """One of each family, a Gaussian vector in both forms."""
+        several = (
+            Normal(0.3, 0.7),
+            MvNormal([0.3, 1.0], cov=[[0.8, 0.2], [0.2, 0.5]]),
+            MvNormal([0.3, 1.0], diag=[0.8, 0.5]),
+            Gamma(2.0, 3.0),
+            Beta(2.0, 3.0),
+        )
+        return tuple({"distribution": distribution} for distribution in several)
+
     def port_types(self) -> Mapping[str, str]:
         """That of the distribution."""
         return {"x": TYPES[type(self.distribution)]}
@@ -72,7 +84,9 @@ class Prior(Node):
         """The distribution."""
         return self.distribution
 
-    def sample(self, values: Mapping[str, Values], shape: tuple[int, ...], rng: np.random.Generator) -> dict[str, Values]:
+    def sample(
+        self, values: Mapping[str, Values], shape: tuple[int, ...], rng: np.random.Generator
+    ) -> dict[str, Values]:
         """A draw of it."""
         return {"x": self.distribution.broadcast_to(shape).sample(1, rng)[0]}
 

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from inference.contractions import inner
-from inference.distributions import Distribution, Normal, StudentT
-from inference.inbox import Inbox, Moments
+from inference.contractions import inner, lift
+from inference.distributions import Distribution, Normal, NormalGamma, StudentT
+from inference.inbox import Inbox, Moments, Pair
 from inference.nodes._base import Linear, Message, Node, is_vector
-from inference.nodes._joint import scaled_error
 from inference.registry import LETTERS
 from inference.structure import Held, Variable
 from inference.terms import Outer, Quadratic, Quantity, Scaled, add, full, scale
@@ -59,6 +58,8 @@ class SoftDot(Node):
             return np.full((1,) * t.ndim, 0.5), scale(squared_error(q), np.full((1,) * t.ndim, 0.5))
         other = q["phi" if port == "w" else "w"]
         linear: Quantity = Scaled(t * q["z"].mean, vector(other))
+        if q.pair is not None:
+            linear = add(linear, lift(t, 1) * _between(q.pair, other))
         precision: Quantity = Outer(t, vector(other), other.kept)
         if not other.known:
             precision = add(precision, scale(_dense(other), t, 2))
@@ -69,10 +70,6 @@ class SoftDot(Node):
     def average_energy(self, q: Inbox) -> Quantity:
         """U = (l2p - E log tau + E tau S) / 2."""
         half = np.full((1,) * q["tau"].mean.ndim, 0.5)
-        if q.joint is not None:
-            phi = q["phi"]
-            error = scaled_error(q, vector(phi), q["z"], None if phi.known else _dense(phi))
-            return 0.5 * (LOG_2PI - q["tau"].mean_log + error)
         return add(0.5 * (LOG_2PI - q["tau"].mean_log), scale(squared_error(q), half * q["tau"].mean))
 
     def linear(self, ports: frozenset[str], q: Inbox) -> Linear:
@@ -105,13 +102,15 @@ class SoftDot(Node):
         """N(mw'mphi, mphi'Vw mphi + mw'Vphi mw + tr(Vw Vphi) + 1/E tau); a Student t where w and tau are a pair."""
         if port != "z":
             raise self.no_rule(port, "the marginals of the others, forward")
-        if q.joint is not None:
-            return q.joint.predictive(vector(q["phi"]))
         mean = inner(vector(q["w"]), vector(q["phi"]))
         var = full(_product_var(q)) + 1.0 / q["tau"].mean
+        if q.joint is not None:
+            return _student(q, q.joint, mean, var)
         return Normal(*np.broadcast_arrays(mean, var))
 
-    def sample(self, values: Mapping[str, Values], shape: tuple[int, ...], rng: np.random.Generator) -> dict[str, Values]:
+    def sample(
+        self, values: Mapping[str, Values], shape: tuple[int, ...], rng: np.random.Generator
+    ) -> dict[str, Values]:
         """w'phi plus noise of variance 1/tau."""
         product = values["w"] * values["phi"]
         mean = product.sum(axis=-1) if product.ndim > values["tau"].ndim else product
@@ -130,17 +129,31 @@ def squared_error(q: Inbox) -> Quantity:
     >>> squared_error.__name__
     'squared_error'
     """
-    z = q["z"]
-    if q.pair is None:
-        deviation = z.mean - inner(vector(q["w"]), vector(q["phi"]))
-        return add(deviation**2, z.var, _product_var(q))
-    pair = q.pair
-    known = (z.mean - pair.mapped_mean) ** 2 + z.var + pair.mapped_var - 2.0 * pair.cross
-    inside = pair.ports[0] if pair.ports[0] != "z" else pair.ports[1]
+    z, pair = q["z"], q.pair
+    inside = "" if pair is None else pair.ports[1]
     outside = q["phi" if inside == "w" else "w"]
-    if outside.known:
-        return known
-    return add(known, _form(q[inside], outside), _trace(q[inside], outside))
+    if pair is not None and outside.known:
+        return (z.mean - pair.mapped_mean) ** 2 + z.var + pair.mapped_var - 2.0 * pair.cross
+    apart = add((z.mean - inner(vector(q["w"]), vector(q["phi"]))) ** 2, z.var, _product_var(q))
+    if pair is None:
+        return apart
+    # the coefficient is a variable that may have moved since the pair was solved, so it is read as it is now
+    return add(apart, -2.0 * inner(_between(pair, q[inside]), vector(outside)))
+
+
+def _student(q: Inbox, joint: NormalGamma, mean: Values, var: Values) -> Distribution:
+    """The predictive under a pair (5.3); an uncertain other port widens it so that its variance is exact."""
+    pair, other = (q["w"], q["phi"]) if q["w"].scaled else (q["phi"], q["w"])
+    shape = joint.arrays()["shape"]
+    if not other.known:
+        var = var - full(_form(pair, other)) / shape
+    return StudentT(*np.broadcast_arrays(2.0 * shape, mean, np.sqrt(var)))
+
+
+def _between(pair: Pair, inside: Moments) -> Values:
+    """Cov(z, the port that is in one cluster with z), as a vector."""
+    assert pair.between is not None
+    return pair.between() if inside.event_ndim else pair.between()[..., None]
 
 
 def vector(x: Moments) -> Values:

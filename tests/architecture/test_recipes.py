@@ -20,6 +20,7 @@ FAMILIES = {
     "corners.baselines",
     "corners.comparison.scores",
     "corners.data.sources",
+    "inference.nodes",
 }
 
 

@@ -187,6 +187,14 @@ def test_what_cannot_be_meant_is_answered(write, said):
         write(m, x, g)
 
 
+def test_weights_and_features_are_of_one_length():
+    m = builder()
+    w = m.mvnormal("w", 0.0, precision=1.0, dim=3)
+    for width in (1, 4):
+        with pytest.raises(SpecError, match=rf"w and phi of one length, not \(3,\) and \({width},\)"):
+            m.softdot(f"z{width}", w, np.ones((5, width)), 1.0, plates=m.plate("row", 5))
+
+
 def test_a_chain_is_its_start_and_one_factor_for_all_steps():
     m = builder()
     series, q = m.plate("series", 2), m.gamma("q", 1.0, 1.0)

@@ -156,7 +156,7 @@ def test_progress_leaves_no_bar_behind():
     bar = P.Progress("fitting", Console(file=io.StringIO(), force_terminal=True))
 
     def interrupt(event):
-        if event.iteration == 1:
+        if event.kind == "after_update" and event.iteration == 1:
             raise KeyboardInterrupt
 
     P.infer(sample, data=DATA, callbacks=[bar, interrupt], rtol=0.0, atol=0.0)

@@ -104,6 +104,27 @@ def test_data_that_cannot_be_used_are_named():
     assert P.infer(sample.bind(y=Y)).converged
 
 
+@pytest.mark.parametrize("constraints", [(), P.MeanField(), [P.MeanField(), P.Form("z", "gamma")]], ids=str)
+@pytest.mark.parametrize("columns", [1, 2])
+def test_a_perfect_expert_and_a_single_feature_are_finite(constraints, columns):
+    """No error and no rate prior: nothing bounds gamma but its weights."""
+    data = {"phi": PHI[:, :columns], "y": TARGETS, "yhat": np.column_stack([TARGETS, EXPERTS["yhat"][:, 0]])}
+    result = P.infer(experts, data=data, constraints=constraints, iterations=20)
+    assert np.isfinite(result.free_energy).all()
+    assert all(np.isfinite(q.mean()).all() and np.isfinite(q.var()).all() for q in result.posteriors.values())
+    assert np.all(result.posteriors["z"].mean()[:, 0].mean() > result.posteriors["z"].mean()[:, 1].mean())
+
+
+@pytest.mark.parametrize("constraints", [(), P.MeanField()], ids=str)
+def test_features_that_are_missing_are_named(constraints):
+    phi = PHI.copy()
+    phi[4, 1] = np.nan
+    with pytest.raises(
+        P.DataError, match=r"softdot 'z', port phi: 'phi' is NaN at \(4, 1\).*latent variable with a prior"
+    ):
+        P.infer(experts, data={**EXPERTS, "phi": phi}, constraints=constraints)
+
+
 def test_an_error_on_the_way_may_be_returned():
     """Without a prior shape to spare, the mode of tau is at zero after the first sweep."""
 

@@ -105,6 +105,7 @@ def test_a_result_carries_its_plan():
                 "q(w, z, gamma)",
                 "  z (softdot): z is integrated out into w (port z to w); back down its conditional given w",
                 "  w (mvnormal) -> w: mean-field message toward port x",
+                "  yhat (normal) -> gamma: mean-field message toward port precision, a part of (s, c)",
                 "  gamma (exp) -> z: Gaussian site, solved exactly against the cavity of z (2.5)",
             ],
         ),
@@ -214,6 +215,13 @@ def test_the_dual_projection_warns_once_however_many_links_there_are():
         P.DualProjection, match=r"q\(z1, z2\) uses the published dual projection.*free_energy_diagnostic"
     ):
         make_plan(graph, dual)
+
+
+def test_a_prediction_does_not_warn_again():
+    data = {"phi": np.ones((3, 2)), "yhat": np.zeros((3, 2)), "y": np.zeros(3)}
+    with pytest.warns(P.DualProjection):
+        result = P.infer(experts, data=data, constraints=[P.MeanField(), P.Form("z", "dual")], iterations=2)
+    assert warned(lambda: result.predict({"phi": data["phi"], "yhat": data["yhat"]})) == []
 
 
 def test_a_loop_that_is_too_large_warns_and_its_free_energy_stays_a_bound():

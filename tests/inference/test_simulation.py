@@ -45,7 +45,7 @@ def test_a_chain_has_the_variance_of_a_random_walk():
 
 
 def test_a_normal_gamma_pair_is_drawn_together():
-    draw = P.simulate(regression, {"x": np.eye(2), "y": P.missing(2)}, seed=1, n=4000)
+    draw = P.simulate(regression, {"x": np.eye(2), "y": P.missing(2)}, seed=1, n=1000)
     within(draw["tau"], 3.0)
     within((draw["w"] - 1.0) ** 2 * draw["tau"][:, None], 0.5)
     within((draw["y"] - draw["w"]) ** 2 * draw["tau"][:, None], 1.0)

@@ -68,6 +68,10 @@ def known(value, kind="real", event_ndim=0):
             r"'weigth' \(did you mean 'weight'\?\); it takes x, weight, scale \(optional",
         ),
         (Scaled, (), {"x": 1.0}, "scaled lacks weight"),
+        (Normal, (0.0, 1.0), {"mean": 2.0}, "normal is given mean both by place and by name"),
+        (Normal, (0.0,), {"var": 0.0}, "normal takes var= above 0, not 0"),
+        (Normal, (0.0,), {"var": -1.0}, "normal takes var= above 0, not -1"),
+        (Normal, (0.0,), {"var": np.array([1.0, np.nan])}, "normal takes var= above 0, not nan"),
     ],
 )
 def test_a_call_that_cannot_be_made_says_why(letter, args, given, said):

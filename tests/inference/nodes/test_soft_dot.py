@@ -5,7 +5,6 @@ import pytest
 from scipy import stats
 
 import inference as P
-
 from inference.distributions import Gamma, MvNormal, Normal, NormalGamma
 from inference.errors import NoRule
 from inference.gaussians.elimination import Belief, eliminate
