@@ -20,36 +20,32 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "model": "building",
-    "missing": "building",
-    "infer": "runtime",
-    "Result": "result",
-    "Stream": "streaming",
-    "StepResult": "streaming",
-    "graph": "introspection",
-    "simulate": "simulation",
-    "load": "saving",
-    "check_node": "checking",
-    "Node": "nodes._base",
-    "LETTERS": "registry",
-    "MeanField": "constraints",
-    "Structured": "constraints",
-    "BeliefPropagation": "constraints",
-    "Form": "constraints",
-    "Fixed": "constraints",
-    "STOP": "callbacks",
-    "Event": "callbacks",
-    "EarlyStop": "callbacks",
-    "Trace": "callbacks",
-    "Progress": "callbacks",
-    "AssertMonotone": "callbacks",
-    **dict.fromkeys(("Bernoulli", "Beta", "Distribution", "Gamma", "LogGamma", "LogNormal", "Mixture", "MvNormal", "Normal", "NormalGamma", "PointMass", "StudentT"), "distributions"),
-    **dict.fromkeys(("DataError", "DualProjection", "ImproperMarginal", "InferenceError", "LoopyBP", "NoRule", "SpecError"), "errors"),
+_NAMES = {
+    "building": ("missing", "model"),
+    "callbacks": ("STOP", "AssertMonotone", "EarlyStop", "Event", "Progress", "Trace"),
+    "checking": ("check_node",),
+    "constraints": ("BeliefPropagation", "Fixed", "Form", "MeanField", "Structured"),
+    "distributions": (
+        "Bernoulli", "Beta", "Distribution", "Gamma", "LogGamma", "LogNormal", "Mixture", "MvNormal", "Normal",
+        "NormalGamma", "PointMass", "StudentT",
+    ),
+    "errors": (
+        "DataError", "Diverged", "DualProjection", "ImproperMarginal", "InferenceError", "LoopyBP", "NoRule",
+        "SpecError",
+    ),
+    "introspection": ("graph",),
+    "nodes._base": ("Node",),
+    "registry": ("LETTERS",),
+    "result": ("Result",),
+    "runtime": ("infer",),
+    "saving": ("load",),
+    "simulation": ("simulate",),
+    "streaming": ("StepResult", "Stream"),
 }  # fmt: skip
+_HOMES = {name: home for home, names in _NAMES.items() for name in names}
 _PARTS = ("truth", "words")
 
-__all__ = ["__version__", *_PARTS, *_HOMES]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = ["__version__", *_PARTS, *_HOMES]  # noqa: PLE0604  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:

@@ -49,7 +49,7 @@ def contract(weight: Values, vector: Values, axes: Axes, sizes: Sequence[int]) -
     array([[[1., 1., 1.]]])
     """
     weight, repeats = _sum_where_alone(weight, vector, axes, sizes)
-    vector, _ = _sum_where_alone(vector, weight, axes, sizes, event_ndim=1)
+    vector, _ = _sum_where_alone(vector, weight, axes, sizes)
     both = [k for k in axes if weight.shape[k] != 1]
     if not both:
         return lift(weight * repeats, 1) * vector
@@ -143,9 +143,7 @@ def flatten(array: Values, axes: Sequence[int], event_ndim: int) -> Values:
     return moved.reshape(*(array.shape[k] for k in rest), prod(array.shape[k] for k in axes), *array.shape[plates:])
 
 
-def _sum_where_alone(
-    array: Values, other: Values, axes: Axes, sizes: Sequence[int], event_ndim: int = 0
-) -> tuple[Values, float]:
+def _sum_where_alone(array: Values, other: Values, axes: Axes, sizes: Sequence[int]) -> tuple[Values, float]:
     """``array`` summed over those ``axes`` along which ``other`` is constant, and how often neither of them varies."""
     alone = tuple(k for k in axes if array.shape[k] != 1 and other.shape[k] == 1)
     repeats = prod(sizes[k] for k in axes if array.shape[k] == 1 and other.shape[k] == 1)

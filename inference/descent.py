@@ -1,4 +1,4 @@
-"""Block coordinate descent along a plan: block after block, iteration after iteration, until the free energy stands still."""
+"""Block coordinate descent along a plan: block after block until the free energy stands still."""
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from inference.blocks._base import Block
 from inference.callbacks import STOP, Callback, Event
 from inference.distributions import Distribution
-from inference.errors import InferenceError, SpecError
+from inference.errors import Diverged, InferenceError, SpecError
 from inference.free_energy import total
 from inference.program import State
 from inference.schedule import Plan
@@ -131,7 +132,7 @@ class Runner:
         stop = False
         for block in self.plan.blocks:
             began = time.perf_counter()
-            state = block.update(self.plan.program, state, self.settings.damping_of(block.variables))
+            state = self._update(block, state, iteration)
             self.seconds[block.name] = self.seconds.get(block.name, 0.0) + time.perf_counter() - began
             energy = self._energy(state) if self.every_block else None
             if energy is not None:
@@ -140,6 +141,17 @@ class Runner:
             marginal = state.marginals[name]
             stop |= self._call("after_update", iteration, variable=name, marginal=marginal, energy=energy)
         return state, stop
+
+    def _update(self, block: Block, state: State, iteration: int) -> State:
+        try:
+            with np.errstate(over="raise", divide="raise", invalid="raise"):
+                return block.update(self.plan.program, state, self.settings.damping_of(block.variables))
+        except FloatingPointError as error:
+            raise Diverged(
+                f"the update of {block.name} in iteration {iteration} left the range of float64 ({error}): the free "
+                "energy may be unbounded below, as where forecasts are exact and nothing bounds their precision. Bound "
+                "it: fix the noise of its log, or give the precision a rate prior"
+            ) from error
 
     def _after(self, state: State, iteration: int) -> str:
         energy = None

@@ -29,6 +29,10 @@ class ImproperMarginal(InferenceError, ValueError):  # noqa: N818 (the name that
     """The messages that meet on a variable do not multiply to a distribution; the text names the variable."""
 
 
+class Diverged(InferenceError, ArithmeticError):  # noqa: N818
+    """An update left the range of float64; the text names the block and what makes a free energy unbounded."""
+
+
 class NoRule(InferenceError, LookupError):  # noqa: N818 (the name that message_passing 7 gives it)
     """No rule sends a message here; the text names node, port, what was given, what exists and what would help."""
 

@@ -119,6 +119,6 @@ def _demand(variable: Variable, holds: Values, what: str, values: Values, allowe
     value = np.asarray(values)[place]
     where = f" at {place}" if place else ""
     raise ImproperMarginal(
-        f"the messages that meet on {variable.name!r} multiply to no distribution: {what}{where} is {value:.6g}, it must "
-        f"be {allowed}; give {variable.name!r} a proper prior or observe more of what it touches"
+        f"the messages that meet on {variable.name!r} multiply to no distribution: {what}{where} is {value:.6g}, it "
+        f"must be {allowed}; give {variable.name!r} a proper prior or observe more of what it touches"
     )

@@ -33,7 +33,7 @@ MODES = ("forward", "mixture", "vmp")
 class Predictor(ABC):
     """What can predict: a fresh result or a loaded one.
 
-    It has the ``model``, the ``schema`` of its data, the ``marginals`` and ``joints`` it found, and its ``constraints``.
+    It has the ``model``, the ``schema`` of its data, the ``marginals`` and ``joints`` it found, and ``constraints``.
     """
 
     model: Model
@@ -51,8 +51,8 @@ class Predictor(ABC):
         ----------
         data : the new rows; observed data that are left out are predicted, constants are those of training
         mode : ``forward`` plugs in the means of precisions and sends nothing back from what is predicted; ``mixture``
-            averages over draws of every precision (``n_samples``, ``seed``, ``reweight``) and is best calibrated; ``vmp``
-            is mean field with a latent y, overconfident, for comparison
+            averages over draws of every precision (``n_samples``, ``seed``, ``reweight``) and is best calibrated;
+            ``vmp`` is mean field with a latent y, overconfident, for comparison
         rows : the plate of the new rows, where the given data do not tell
 
         Returns
@@ -116,32 +116,48 @@ def _row_plates(graph: FactorGraph, data: Mapping[str, Any], rows: str | None) -
     shared = frozenset.intersection(shared, *wanted) or shared
     if not shared:
         raise SpecError(
-            "the new data share no plate, so it is not clear which variables are local to the new rows; pass rows= with "
-            f"the name of their plate, one of {', '.join(graph.plates)}"
+            "the new data share no plate, so it is not clear which variables are local to the new rows; pass rows= "
+            f"with the name of their plate, one of {', '.join(graph.plates)}"
         )
     return shared
 
 
+@dataclass(frozen=True, eq=False)
+class _Reduced:
+    """The graph of the local variables, what is fixed in it, and the normal-gamma pairs that its factors read."""
+
+    graph: FactorGraph
+    fixed: tuple[Fixed, ...]
+    local: frozenset[str]
+    pairs: Mapping[str, tuple[str, str]]
+    joints: Mapping[tuple[str, str], NormalGamma]
+
+
+def _reduced(problem: Problem, frozen: Mapping[str, Distribution]) -> _Reduced:
+    """Factors that no local variable touches go, those whose inputs are frozen become priors."""
+    whole = problem.graph
+    reader = Program(whole, ())
+    reader.joints = {f.name: pair for pair in problem.joints for f in whole.factors if set(pair) <= set(f.variables)}
+    start = State(dict(frozen), joints={} if _split_pairs(problem, frozen) else problem.joints)
+    factors = tuple(_as_prior(f, reader, start, frozen) for f in whole.factors if _matters(f, frozen))
+    touched = {v for f in factors for v in f.variables}
+    variables = {v: x for v, x in whole.variables.items() if v in touched}
+    small = FactorGraph(whole.name, whole.plates, variables, factors, whole.data)
+    fixed = tuple(Fixed(v, frozen[v]) for v in variables if v in frozen)
+    pairs = {f.name: reader.joints[f.name] for f in factors if f.name in reader.joints}
+    return _Reduced(small, fixed, frozenset(variables) - frozenset(frozen), pairs, start.joints)
+
+
 def settle(problem: Problem, frozen: Mapping[str, Distribution], iterations: int) -> tuple[Program, State]:
     """Infer the local variables under frozen marginals; the program and the state it ends in."""
-    reader = Program(problem.graph, ())
-    reader.joints = {
-        f.name: pair for pair in problem.joints for f in problem.graph.factors if set(pair) <= set(f.variables)
-    }
-    start = State(dict(frozen), joints={} if _split_pairs(problem, frozen) else problem.joints)
-    factors = [_as_prior(f, reader, start, frozen) for f in problem.graph.factors if _matters(f, frozen)]
-    touched = {v for f in factors for v in f.variables}
-    variables = {v: x for v, x in problem.graph.variables.items() if v in touched}
-    small = FactorGraph(problem.graph.name, problem.graph.plates, variables, tuple(factors), problem.graph.data)
-    local = set(variables) - set(frozen)
-    fixed = [Fixed(v, frozen[v]) for v in variables if v in frozen]
-    plan = make_plan(small, [*restricted(problem.constraints, local), *fixed], quiet=True)
+    small = _reduced(problem, frozen)
+    plan = make_plan(small.graph, [*restricted(problem.constraints, set(small.local)), *small.fixed], quiet=True)
     state = initial_state(plan.program)
-    if local:
+    if small.local:
         settings = Settings(1, free_energy=False) if plan.single_sweep else Settings(iterations)
         state = Runner(plan, settings).run(state).state
-    plan.program.joints = {f.name: reader.joints[f.name] for f in factors if f.name in reader.joints}
-    return plan.program, state.updated(joints=start.joints)
+    plan.program.joints = dict(small.pairs)
+    return plan.program, state.updated(joints=small.joints)
 
 
 def restricted(constraints: tuple[Any, ...], names: set[str]) -> list[Any]:
@@ -264,29 +280,36 @@ def _mixed(several: list[Product], reweight: bool) -> Distribution:
 
 
 def vmp(problem: Problem, iterations: int = 20) -> dict[str, Distribution]:
-    """What is missing as a latent variable under mean field: overconfident, for comparison with published numbers."""
+    """What is missing as a latent variable under mean field: overconfident, for comparison with published numbers.
+
+    Example
+    -------
+    >>> vmp.__name__
+    'vmp'
+    """
     warnings.warn(
         "mode='vmp' lets an unobserved value inform the precisions that predict it and is overconfident; the modes "
         "'forward' and 'mixture' do not",
         stacklevel=3,
     )
     start = forward(problem, iterations)
-    graph = problem.graph
-    held = {h.label: h for f in graph.factors for h in f.ports.values() if isinstance(h, Known) and h.label in start}
-    partial = [label for label, h in held.items() if h.present is None or h.present.any()]
+    small = _reduced(problem, problem.frozen)
+    held = {h.label: h for f in small.graph.factors for h in f.ports.values() if isinstance(h, Known)}
+    partial = [label for label in start if held[label].present is None or held[label].present.any()]
     if partial:
         raise NoRule(f"mode='vmp' predicts data that are missing altogether; {partial} are known in part")
-    latent = {label: Variable(label, "real", h.plates, h.event) for label, h in held.items()}
-    factors = tuple(
-        replace(
-            f,
-            ports={p: latent[h.label] if isinstance(h, Known) and h.label in latent else h for p, h in f.ports.items()},
-        )
-        for f in graph.factors
-    )
-    opened = FactorGraph(graph.name, graph.plates, {**graph.variables, **latent}, factors, graph.data)
-    fixed = [Fixed(v, q) for v, q in problem.frozen.items()]
+    latent = {label: Variable(label, "real", held[label].plates, held[label].event) for label in start}
+    opened = _opened(small.graph, latent)
     forms = [c for c in problem.constraints if isinstance(c, Form)]
-    plan = make_plan(opened, [MeanField(), *forms, *fixed], quiet=True)
+    plan = make_plan(opened, [MeanField(), *restricted(tuple(forms), set(small.local)), *small.fixed], quiet=True)
     run = Runner(plan, Settings(iterations)).run(initial_state(plan.program, start))
     return {label: run.state.marginals[label] for label in latent}
+
+
+def _opened(graph: FactorGraph, latent: Mapping[str, Variable]) -> FactorGraph:
+    """The graph with variables in place of these data."""
+    factors = tuple(
+        replace(f, ports={p: latent.get(h.label, h) if isinstance(h, Known) else h for p, h in f.ports.items()})
+        for f in graph.factors
+    )
+    return replace(graph, variables={**graph.variables, **latent}, factors=factors)

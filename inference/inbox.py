@@ -16,13 +16,13 @@ from inference.structure import Factor, Held, Known, Plate, Variable
 from inference.types import Values
 
 
-def align(array: Values, held: Held, plates: tuple[Plate, ...], event_ndim: int) -> Values:
+def align(array: Values, held: Held, plates: tuple[Plate, ...]) -> Values:
     """An array over the plates of ``held``'s variable as one over ``plates``, size 1 where it does not vary.
 
     Example
     -------
     >>> row, expert = Plate("row", 3), Plate("expert", 2)
-    >>> align(np.ones((2, 5)), Variable("w", "real", (expert,), (5,)), (row, expert), 1).shape
+    >>> align(np.ones((2, 5)), Variable("w", "real", (expert,), (5,)), (row, expert)).shape
     (1, 2, 5)
     """
     if isinstance(held, Variable) and held.gather is not None:
@@ -61,9 +61,9 @@ class Moments:
             raise TypeError(f"{self._held} is known and has no marginal")
         return self._marginal
 
-    def aligned(self, array: Values, event_ndim: int = 0) -> Values:
+    def aligned(self, array: Values) -> Values:
         """An array over the variable's plates, aligned with the factor's."""
-        return align(array, self._held, self._plates, event_ndim)
+        return align(array, self._held, self._plates)
 
     @cached_property
     def mean(self) -> Values:
@@ -71,7 +71,7 @@ class Moments:
         values = self._held.filled if isinstance(self._held, Known) else self.distribution.mean()
         if self.scaled and not self.event_ndim:
             values = values[..., 0]
-        return self.aligned(values, self.event_ndim)
+        return self.aligned(values)
 
     @cached_property
     def var(self) -> Values:
@@ -103,11 +103,11 @@ class Moments:
             return None
         distribution: Any = self.distribution
         if self.diagonal:
-            return self.aligned(distribution.var(), 1)
+            return self.aligned(distribution.var())
         if isinstance(distribution, MvNormal):
-            return self.aligned(distribution.covariance, 2)
+            return self.aligned(distribution.covariance)
         if isinstance(distribution, NormalGamma):
-            return self.aligned(_scaled_spread(distribution), 2)
+            return self.aligned(_scaled_spread(distribution))
         return np.zeros((1,) * len(self._plates) + self._held.event * 2)  # a point mass
 
     @cached_property

@@ -103,7 +103,8 @@ def forward_product(program: Program, state: State, label: str) -> Product:
     ]
     messages = [(f, p, f.node.forward(p, program.inbox(f, state))) for f, p in places]
     held = _known(places[0])
-    said = sum(_summed(f, held, _others_present(f, p), np.ones(())) for f, p in places) > 0
+    heard = [_summed(f, held, _others_present(f, p), np.ones(())) for f, p in places]
+    said = np.sum(np.stack(heard), axis=0) > 0
     gone = np.zeros(said.shape, bool) if held.present is None else ~held.present
     if len(messages) == 1 and {q.name for q in held.plates} == {q.name for q in places[0][0].plates}:
         factor, _, message = messages[0]
@@ -130,8 +131,8 @@ def _gaussian_product(
     for factor, port, message in messages:
         if not isinstance(message, Normal):
             raise NoRule(
-                f"several factors predict {label!r}, and {factor.name!r} sends a {type(message).__name__}; only Gaussian "
-                "messages multiply: let one factor hold the missing value"
+                f"several factors predict {label!r}, and {factor.name!r} sends a {type(message).__name__}; only "
+                "Gaussian messages multiply: let one factor hold the missing value"
             )
         mask = _others_present(factor, port)
         lam, h = 1.0 / message.var(), message.mean() / message.var()
@@ -147,7 +148,7 @@ def _others_present(factor: Factor, port: str) -> Values:
     mask = np.ones((1,) * len(factor.plates))
     for name, held in factor.ports.items():
         if name != port and isinstance(held, Known) and held.present is not None:
-            mask = mask * align(held.present, held, factor.plates, 0)
+            mask = mask * align(held.present, held, factor.plates)
     return mask
 
 

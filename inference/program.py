@@ -196,7 +196,7 @@ def _padded(quantity: Quantity, plates: int, event_ndim: int) -> Quantity:
 
 def _mask(factor: Factor) -> Values | None:
     present = [
-        align(held.present, held, factor.plates, 0)
+        align(held.present, held, factor.plates)
         for held in factor.ports.values()
         if isinstance(held, Known) and held.present is not None
     ]
@@ -210,8 +210,5 @@ def _mask(factor: Factor) -> Values | None:
 
 def _aligned_joint(factor: Factor, variable: str, joint: NormalGamma) -> NormalGamma:
     held = next(h for h in factor.ports.values() if isinstance(h, Variable) and h.name == variable)
-    spread = {
-        name: align(array, held, factor.plates, ndim)
-        for (name, array), ndim in zip(joint.arrays().items(), (1, 2, 0, 0), strict=True)
-    }
+    spread = {name: align(array, held, factor.plates) for name, array in joint.arrays().items()}
     return NormalGamma._trusted(**spread)

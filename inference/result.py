@@ -147,10 +147,11 @@ def _draws(q: Distribution, draws: int, rng: np.random.Generator) -> Array:
 
 
 def _lines(result: Result) -> Iterator[str]:
+    ran = f"{result.n_iter} iterations, {result.reason}"
     if result.free_energy is not None:
-        yield f"{result.model.name}: free energy {result.free_energy[-1]:.6g} nats after {result.n_iter} iterations, {result.reason}"
+        yield f"{result.model.name}: free energy {result.free_energy[-1]:.6g} nats after {ran}"
     else:
-        yield f"{result.model.name}: {result.n_iter} iterations, {result.reason}; no free energy: {result.free_energy_reason}"
+        yield f"{result.model.name}: {ran}; no free energy: {result.free_energy_reason}"
     yield f"posterior {result.plan.factorisation}"
     rows = [("variable", "family", "mean", "sd"), *result.summary()]
     widths = [max(len(row[k]) for row in rows) for k in range(4)]

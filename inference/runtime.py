@@ -18,7 +18,7 @@ from inference.result import Result
 from inference.schedule import Plan, make_plan
 
 
-def infer(
+def infer(  # noqa: PLR0913 (message_passing 7 names them)
     model: Model,
     *,
     data: Mapping[str, Any] | None = None,
@@ -46,8 +46,8 @@ def infer(
     ----------
     model : what ``@model`` made
     data : its arguments by name; NaN, None or a mask mark what is missing and is to be predicted
-    constraints : ``MeanField()``, ``Structured(("w", "z"))``, ``BeliefPropagation()``, ``Form``, ``Fixed`` or strings such
-        as ``"q(w,z)q(tau)"``; what they do not mention is joint where an exact rule exists
+    constraints : ``MeanField()``, ``Structured(("w", "z"))``, ``BeliefPropagation()``, ``Form``, ``Fixed`` or strings
+        such as ``"q(w,z)q(tau)"``; what they do not mention is joint where an exact rule exists
     init : a start for some variables; the others start at the forward message of their own factor
     iterations, rtol, atol : at most so many; converged when F changed by at most ``atol + rtol |F|`` twice in a row
     free_energy : compute it each iteration, after every block (``"blocks"``), or not at all

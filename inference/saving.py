@@ -190,8 +190,8 @@ def restore_stream(stream: "Stream", path: str | Path) -> None:
     header, arrays = _read(Path(path), STREAM)
     if header["model"] != stream.model.name or tuple(header["carry"]) != stream.carry:
         raise SpecError(
-            f"{path} carries {header['carry']} of model {header['model']!r}; this stream carries {list(stream.carry)} of "
-            f"{stream.model.name!r}"
+            f"{path} carries {header['carry']} of model {header['model']!r}; this stream carries {list(stream.carry)} "
+            f"of {stream.model.name!r}"
         )
     stream._carried = _unpack(arrays, "carried", header["carried"])
     stream._first = _unpack(arrays, "first", header["first"])

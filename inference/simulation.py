@@ -29,7 +29,8 @@ def simulate(
 
     Returns
     -------
-    the draws by name: variables, and observed outputs under the name of their factor; with ``n`` a leading axis of draws
+    the draws by name: variables, and observed outputs under the name of their factor; with ``n`` a leading
+    axis of draws
 
     Raises
     ------
@@ -125,7 +126,7 @@ def _draw_chain(factor: Factor, held: Variable, values: dict[str, Values], rng: 
 
 def _aligned(held: Held, values: Mapping[str, Values], factor: Factor) -> Values:
     array = held.filled if isinstance(held, Known) else values[held.name]
-    return align(array, held, factor.plates, len(held.event))
+    return align(array, held, factor.plates)
 
 
 def _own_order(array: Values, held: Held, factor: Factor) -> Values:

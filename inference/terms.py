@@ -212,7 +212,7 @@ class Quadratic(Term):
         return Quadratic(self.weight * weight, self.vector, self.matrix, self.diagonal, self.kept)
 
     def total(self, axes: Axes, sizes: Sequence[int], mask: Values | None) -> Values:
-        """tr(matrix sum_j weight_j v_j v_j') over axes where neither weight nor matrix varies, plain sums over others."""
+        """tr(matrix sum_j weight_j v_j v_j') over axes where neither varies, plain sums over the others."""
         still = () if mask is not None else tuple(k for k in axes if self.weight.shape[k] == self.matrix.shape[k] == 1)
         if not still:
             return total_of_array(self.full(), axes, sizes, mask, 0)

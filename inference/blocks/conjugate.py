@@ -79,8 +79,8 @@ def _mode(variable: Variable, full: Distribution) -> Values:
     if isinstance(full, Gamma):
         if np.any(full.shape <= 1):
             raise ImproperMarginal(
-                f"q({variable.name}) has its mode at 0 (shape {float(np.min(full.shape)):.4g}); a point mass there is no "
-                "marginal: use the exact form, or a prior with a larger shape"
+                f"q({variable.name}) has its mode at 0 (shape {float(np.min(full.shape)):.4g}); a point mass there is "
+                "no marginal: use the exact form, or a prior with a larger shape"
             )
         return full.mode()
     raise NoRule(f"the form 'point_mass' is for real and positive variables; {variable.name!r} is a {variable.type}")

@@ -124,7 +124,7 @@ def _potential(factor: Factor, places: dict[str, Values], program: Program, stat
     def where(port: str) -> Values:
         held = factor.ports[port]
         assert isinstance(held, Variable)
-        index = align(places[held.name], held, factor.plates, len(held.event))
+        index = align(places[held.name], held, factor.plates)
         index = index if held.event else index[..., None]
         return np.broadcast_to(index, (*sizes, index.shape[-1]))
 
@@ -138,7 +138,7 @@ def _solved(h: Values, P: Values, cluster: tuple[str, ...]) -> tuple[Values, Val
         factor = np.linalg.cholesky(P)
     except np.linalg.LinAlgError:
         raise ImproperMarginal(
-            f"the joint precision of q({', '.join(cluster)}) is not positive definite; give these variables proper priors"
+            f"the joint precision of q({', '.join(cluster)}) is not positive definite; give these proper priors"
         ) from None
     covariance = cho_solve((factor, True), np.eye(len(h)))
     entropy = 0.5 * len(h) * (np.log(2.0 * np.pi) + 1.0) - np.log(np.diagonal(factor)).sum()

@@ -9,7 +9,7 @@ from inference.blocks.links import Link
 from inference.blocks.tree import Branch, Tree
 from inference.distributions import Distribution, MvNormal, Normal
 from inference.errors import NoRule
-from inference.families import Naturals, event_ndims, marginal
+from inference.families import Naturals, marginal
 from inference.gaussians.chain import ChainPosterior, smooth, smooth_scalar
 from inference.gaussians.elimination import Belief, Conditional, Eliminated, eliminate, mapped
 from inference.inbox import Pair, align
@@ -37,8 +37,8 @@ class TreeCluster(GaussianCluster):
         """Those from outside, and those of the variables that were integrated out into this one."""
         if any(b.child == variable for b in self.tree.branches) or self.tree.step is not None or self.links:
             raise NoRule(
-                f"the messages toward {variable!r} inside {self.name} are not kept apart: only the root of a tree without "
-                "exp links has them; ask for the root, or keep the variables apart with MeanField()"
+                f"the messages toward {variable!r} inside {self.name} are not kept apart: only the root of a tree "
+                "without exp links has them; ask for the root, or keep the variables apart with MeanField()"
             )
         naturals = {v: program.incoming(v, state, skip=tuple(f.name for f in self.inside)) for v in self.cluster}
         found = []
@@ -54,8 +54,8 @@ class TreeCluster(GaussianCluster):
     def explain_inside(self) -> list[str]:
         """One line a factor."""
         lines = [
-            f"{b.factor.name} ({b.factor.node.letter}): {b.child} is integrated out into {b.parent} (port {b.child_port} "
-            f"to {b.parent_port}); back down its conditional given {b.parent}"
+            f"{b.factor.name} ({b.factor.node.letter}): {b.child} is integrated out into {b.parent} (port "
+            f"{b.child_port} to {b.parent_port}); back down its conditional given {b.parent}"
             for b in self.tree.branches
         ]
         if self.tree.step is not None:
@@ -81,7 +81,7 @@ def solve_tree(tree: Tree, naturals: Mapping[str, Naturals], program: Program, s
     else:
         marginals, pairs = _solve_chain(root, tree.step, collected[tree.root], program, state)
     for branch in tree.branches:
-        _down(branch, conditionals[branch.child], program, marginals, pairs)
+        _down(branch, conditionals[branch.child], marginals, pairs)
     return marginals, pairs
 
 
@@ -96,14 +96,13 @@ def _eliminated(branch: Branch, naturals: Naturals, program: Program, state: Sta
     linear = factor.node.linear(inside, program.inbox(factor, state))
     held = factor.ports[branch.child_port]
     assert isinstance(held, Variable)
-    h, L = (align(a, held, factor.plates, n) for a, n in zip(naturals, event_ndims(held), strict=True))
+    h, L = (align(a, held, factor.plates) for a in naturals)
     return eliminate(linear, branch.child_port, h, L)
 
 
 def _down(
     branch: Branch,
     conditional: Conditional,
-    program: Program,
     marginals: dict[str, Distribution],
     pairs: dict[str, Pair],
 ) -> None:
@@ -116,9 +115,8 @@ def _down(
 
 
 def _belief(distribution: Distribution, held: Variable, factor: Factor) -> Belief:
-    n = len(held.event)
     spread = distribution.covariance if isinstance(distribution, MvNormal) else distribution.var()
-    return Belief(align(distribution.mean(), held, factor.plates, n), align(spread, held, factor.plates, 2 * n))
+    return Belief(align(distribution.mean(), held, factor.plates), align(spread, held, factor.plates))
 
 
 def _distribution(belief: Belief, child: Variable, factor: Factor) -> Distribution:

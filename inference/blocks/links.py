@@ -68,7 +68,7 @@ def explain_far_side(program: Program, links: tuple[Link, ...]) -> list[str]:
 def _toward_z(program: Program, link: Link, array: Values) -> Values:
     gamma, z = link.factor.ports["gamma"], link.factor.ports["z"]
     assert isinstance(gamma, Variable) and isinstance(z, Variable)
-    return program.reduce_one(link.factor, z, align(array, gamma, link.factor.plates, 0), 0)
+    return program.reduce_one(link.factor, z, align(array, gamma, link.factor.plates), 0)
 
 
 def push_forward(
@@ -79,7 +79,7 @@ def push_forward(
     for link in links:
         z, gamma = link.factor.ports["z"], link.factor.ports["gamma"]
         shape = tuple(p.size for p in gamma.plates)
-        aligned = {k: np.broadcast_to(align(a, z, link.factor.plates, 0), shape) for k, a in over_z.items()}
+        aligned = {k: np.broadcast_to(align(a, z, link.factor.plates), shape) for k, a in over_z.items()}
         made[link.gamma] = form._trusted(**aligned)
     return made
 

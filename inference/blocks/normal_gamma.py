@@ -44,8 +44,9 @@ class NormalGammaPair(Block):
 
     def explain(self, program: Program) -> list[str]:
         """One line a factor."""
+        pair = f"({self.w}, {self.tau})"
         return [
-            f"{f.name} ({f.node.letter}) -> ({self.w}, {self.tau}): joint message toward ({', '.join(sorted(self._ports(f)))})"
+            f"{f.name} ({f.node.letter}) -> {pair}: joint message toward ({', '.join(sorted(self._ports(f)))})"
             for f in program.graph.touching[self.w]
         ]
 
@@ -69,8 +70,8 @@ class NormalGammaPair(Block):
         left = rate - 0.5 * np.einsum("...i,...i->...", mean, linear)
         if np.any(left <= 0) or np.any(log <= -1):
             raise ImproperMarginal(
-                f"the messages that meet on ({self.w}, {self.tau}) multiply to no normal-gamma (rate {np.min(left):.4g}, "
-                f"shape {np.min(log) + 1:.4g}); give them a prior with a larger rate and shape"
+                f"the messages that meet on ({self.w}, {self.tau}) multiply to no normal-gamma (rate "
+                f"{np.min(left):.4g}, shape {np.min(log) + 1:.4g}); give them a prior with a larger rate and shape"
             )
         return NormalGamma._trusted(mean=mean, precision=precision, shape=log + 1.0, rate=left)
 

@@ -58,13 +58,13 @@ def find_tree(graph: FactorGraph, cluster: frozenset[str]) -> Tree | None:
         return None
     roots = chains or sorted(cluster, key=lambda v: graph.variables[v].size)
     for root in roots:
-        branches = _grow(root, joining, graph, cluster)
+        branches = _grow(root, joining, cluster)
         if branches is not None:
             return Tree(root, branches, steps[0] if steps else None)
     return None
 
 
-def _grow(root: str, joining: list[Factor], graph: FactorGraph, cluster: frozenset[str]) -> tuple[Branch, ...] | None:
+def _grow(root: str, joining: list[Factor], cluster: frozenset[str]) -> tuple[Branch, ...] | None:
     branches: list[Branch] = []
     reached, left = [root], list(joining)
     for parent in reached:

@@ -120,7 +120,7 @@ class Node(ABC):
         raise self.no_rule(f"the joint of {sorted(ports)}", "a normal-gamma pair")
 
     def forward(self, port: str, q: Inbox) -> Distribution:
-        """The message toward ``port`` that keeps the uncertainty of the Gaussian ports; used to start and to predict."""
+        """The message toward ``port`` that keeps the Gaussian ports' uncertainty; used to start and to predict."""
         raise self.no_rule(port, "the marginals of the other ports, forward")
 
     def sample(

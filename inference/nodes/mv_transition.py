@@ -170,7 +170,8 @@ def _dimension(call: Mapping[str, Any]) -> int:
     if "mean" not in call:
         raise SpecError("mvnormal takes mean=: a number, a vector or a variable")
     said = {"dim": call.get("dim")}
-    said |= {name: len(call[name]) for name in ("cov", "precision", "matrix", "offset") if np.ndim(call.get(name)) > 0}
+    given = {name: call[name] for name in ("cov", "precision", "matrix", "offset") if call.get(name) is not None}
+    said |= {name: len(value) for name, value in given.items() if np.ndim(value) > 0}
     mean = call["mean"]
     if call.get("matrix") is None:
         if isinstance(mean, Variable) and mean.event:

@@ -1,4 +1,4 @@
-"""prior: any distribution of a conjugate family as a factor with one port; carried posteriors enter a model this way."""
+"""prior: a distribution of a conjugate family as a factor with one port, as carried posteriors enter a model."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,10 +1,10 @@
 """Speed of message passing, against a hand-written loop and BayesPy in the same run, RxInfer's published times beside.
 
-``make bench``, or ``OMP_NUM_THREADS=1 python -m tests.benchmarks.bench_messages``. Nothing is asserted: a shared machine
-cannot promise a time. Each time is the shortest of several runs after a warm-up; compare numbers of one run only.
+``make bench``, or ``OMP_NUM_THREADS=1 python -m tests.benchmarks.bench_messages``. Nothing is asserted: a shared
+machine cannot promise a time. Each time is the shortest of several runs after a warm-up; compare one run only.
 
-RxInfer's figures are those of its own benchmark site (version 5.5.2, Julia 1.11, warm medians, another machine); its time
-to a first result is given there as 16 to 43 s.
+RxInfer's figures are those of its own benchmark site (version 5.5.2, Julia 1.11, warm medians, another machine); its
+time to a first result is given there as 16 to 43 s.
 """
 
 import subprocess

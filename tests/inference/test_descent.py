@@ -5,6 +5,7 @@ import pytest
 
 import inference as P
 from inference.descent import Runner, Settings
+from inference.errors import Diverged
 from inference.initial import initial_state
 from inference.schedule import make_plan
 from tests.inference.test_partition import experts
@@ -106,7 +107,7 @@ def failing(error, **how):
     return Runner(plan, Settings(**FOREVER), [seen.append]).run(initial_state(plan.program), **how), seen
 
 
-@pytest.mark.parametrize("error", [P.ImproperMarginal("no"), np.linalg.LinAlgError("no"), FloatingPointError("no")])
+@pytest.mark.parametrize("error", [P.ImproperMarginal("no"), np.linalg.LinAlgError("no")])
 def test_an_error_may_be_returned_with_the_last_complete_iteration(error):
     run, seen = failing(error, on_error="return")
     expected = infer(iterations=3, **FOREVER)
@@ -114,6 +115,14 @@ def test_an_error_may_be_returned_with_the_last_complete_iteration(error):
     assert run.reason == f"stopped by {type(error).__name__}; this is the last complete iteration"
     assert run.state.marginals["mu"].mean() == expected.posteriors["mu"].mean()
     assert seen[-1].kind == "after_inference"
+
+
+def test_numbers_that_leave_their_range_are_named_with_their_block():
+    run, _ = failing(FloatingPointError("overflow"), on_error="return")
+    assert isinstance(run.error, Diverged) and run.n_iter == 3 and run.reason.startswith("stopped by Diverged")
+    assert "the update of q(tau) in iteration 3" in str(run.error) and "overflow" in str(run.error)
+    with pytest.raises(Diverged):
+        failing(FloatingPointError("overflow"))
 
 
 @pytest.mark.parametrize("how", [{}, {"on_error": "raise"}])

@@ -104,15 +104,27 @@ def test_data_that_cannot_be_used_are_named():
     assert P.infer(sample.bind(y=Y)).converged
 
 
+def perfect(columns):
+    return {"phi": PHI[:, :columns], "y": TARGETS, "yhat": np.column_stack([TARGETS, EXPERTS["yhat"][:, 0]])}
+
+
 @pytest.mark.parametrize("constraints", [(), P.MeanField(), [P.MeanField(), P.Form("z", "gamma")]], ids=str)
 @pytest.mark.parametrize("columns", [1, 2])
 def test_a_perfect_expert_and_a_single_feature_are_finite(constraints, columns):
-    """No error and no rate prior: nothing bounds gamma but its weights."""
-    data = {"phi": PHI[:, :columns], "y": TARGETS, "yhat": np.column_stack([TARGETS, EXPERTS["yhat"][:, 0]])}
-    result = P.infer(experts, data=data, constraints=constraints, iterations=20)
+    """No error, no rate prior: nothing bounds gamma but its weights and the noise of its log, known here."""
+    several = [*constraints] if isinstance(constraints, tuple | list) else [constraints]
+    known = P.Fixed("tau", P.Gamma(8.0, 4.0))
+    result = P.infer(experts, data=perfect(columns), constraints=[*several, known], iterations=20)
     assert np.isfinite(result.free_energy).all()
     assert all(np.isfinite(q.mean()).all() and np.isfinite(q.var()).all() for q in result.posteriors.values())
     assert np.all(result.posteriors["z"].mean()[:, 0].mean() > result.posteriors["z"].mean()[:, 1].mean())
+
+
+@pytest.mark.parametrize("constraints", [(), P.MeanField(), [P.MeanField(), P.Form("z", "gamma")]], ids=str)
+def test_a_perfect_expert_under_a_learned_noise_runs_away_by_name(constraints):
+    """E e^(z/2) is infinite under a Gamma prior on tau: the evidence is, and the free energy has no lower bound."""
+    with pytest.raises(P.InferenceError, match=r"q\(w, z, gamma\)|q\(z|precision|rate of a Gamma marginal"):
+        P.infer(experts, data=perfect(2), constraints=constraints, iterations=2000, rtol=0.0, atol=0.0)
 
 
 @pytest.mark.parametrize("constraints", [(), P.MeanField()], ids=str)

@@ -113,7 +113,9 @@ def test_files_that_are_no_results_are_refused(data, tmp_path):
     path.write_bytes(path.read_bytes()[:-300])
     with pytest.raises(FormatError, match="damaged"):
         P.load(path)
-    header = np.frombuffer(json.dumps({"kind": "bethe-corners inference result", "format": 99}).encode(), dtype=np.uint8)
+    header = np.frombuffer(
+        json.dumps({"kind": "bethe-corners inference result", "format": 99}).encode(), dtype=np.uint8
+    )
     np.savez(tmp_path / "newer.npz", header=header)
     with pytest.raises(FormatError, match="newer version"):
         P.load(tmp_path / "newer.npz")

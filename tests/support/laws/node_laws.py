@@ -12,6 +12,7 @@ from inference.nodes._base import Node
 from inference.registry import LETTERS
 from inference.structure import TYPES, Variable
 
+
 def of_type(m: Builder, kind: str, name: str) -> Variable:
     """A variable of a type."""
     return {
