@@ -13,8 +13,8 @@ from inference.constraints import Constraint
 from inference.descent import Run
 from inference.distributions import Distribution, NormalGamma
 from inference.errors import SpecError
-from inference.frozen import Predictor
 from inference.messages import Messages
+from inference.modes import Predictor
 from inference.prediction import predict_missing, products
 from inference.program import State
 from inference.saving import save, to_dict

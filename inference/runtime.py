@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from inference.blocks.gaussian import GaussianCluster
 from inference.building import Model
 from inference.callbacks import Callback
 from inference.constraints import Constraint
@@ -53,7 +54,8 @@ def infer(  # noqa: PLR0913 (message_passing 7 names them)
     free_energy : compute it each iteration, after every block (``"blocks"``), or not at all
     returnvars : the variables whose marginals are returned
     keep : ``"each"`` keeps the marginals of every iteration in ``result.history``
-    damping : the step on natural parameters, 1 being the full one; a number, or one a variable
+    damping : the step on natural parameters, 1 being the full one; a number, or one a variable. An exact Gaussian
+        cluster is always solved as a whole
     order : variables to be updated first
     restarts, seed : that many starts, all but the first from draws; the lowest F is returned. Without a seed the draws
         differ from call to call; the seed used is in the result
@@ -80,7 +82,7 @@ def infer(  # noqa: PLR0913 (message_passing 7 names them)
     said = [constraints] if isinstance(constraints, str) or not isinstance(constraints, Iterable) else list(constraints)
     graph = model.build(data)
     plan = make_plan(graph, said, order)
-    _check_damping(damping, graph.variables)
+    _check_damping(damping, plan)
     settings = Settings(iterations, rtol, atol, damping, free_energy)
     start = initial_state(plan.program, init)
     used = np.random.SeedSequence().entropy if seed is None and restarts > 1 else seed
@@ -89,10 +91,16 @@ def infer(  # noqa: PLR0913 (message_passing 7 names them)
     return Result.of(model, graph, plan, _best(runs), said, returnvars, used)
 
 
-def _check_damping(damping: float | Mapping[str, float], variables: Mapping[str, Any]) -> None:
-    unknown = [v for v in damping if v not in variables] if isinstance(damping, Mapping) else []
+def _check_damping(damping: float | Mapping[str, float], plan: Plan) -> None:
+    """Refuse a step for a variable that is not there, or whose cluster is solved as a whole."""
+    variables, named = plan.program.graph.variables, damping if isinstance(damping, Mapping) else {}
+    unknown = [v for v in named if v not in variables]
     if unknown:
         raise SpecError(f"damping names {meant(unknown, variables)}; the variables are {', '.join(variables)}")
+    for block in plan.blocks:
+        whole = [v for v in named if v in block.variables and named[v] < 1.0]
+        if whole and isinstance(block, GaussianCluster) and not block.links:
+            raise SpecError(f"damping names {whole}, but {block.name} is an exact cluster and solved as a whole")
 
 
 def _scattered(start: State, plan: Plan, count: int, seed: Any) -> list[State]:

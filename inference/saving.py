@@ -14,7 +14,7 @@ from inference.building import Model
 from inference.constraints import BeliefPropagation, Constraint, Fixed, Form, MeanField, Structured
 from inference.distributions import Distribution, NormalGamma
 from inference.errors import FormatError, SpecError
-from inference.frozen import Predictor
+from inference.modes import Predictor
 from inference.schema import Role, Schema
 from inference.types import Array
 

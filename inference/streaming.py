@@ -18,8 +18,9 @@ from inference.descent import Runner, Settings
 from inference.distributions import Distribution, NormalGamma
 from inference.errors import SpecError
 from inference.families import marginal, naturals_of
-from inference.frozen import Problem, forward_products
+from inference.frozen import Problem
 from inference.initial import fitted, initial_state
+from inference.modes import forward_products
 from inference.nodes.normal_gamma import NormalGamma as NormalGammaNode
 from inference.nodes.priors import Prior
 from inference.prediction import Product
@@ -116,7 +117,7 @@ class Stream:
         graph = self.model.build(chunk)
         self._check(graph)
         seeded = _with_priors(graph, self._carried)
-        plan = make_plan(seeded, self.constraints)
+        plan = make_plan(seeded, self.constraints, quiet=self.n_steps > 0)
         start = initial_state(plan.program)
         beliefs = {v: start.marginals[v] for v in self.carry}
         joints = {pair: q for pair, q in start.joints.items() if set(pair) <= set(self.carry)}

@@ -6,7 +6,7 @@ judges the rules by.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -78,9 +78,23 @@ class Node(ABC):
     def arguments(cls, *args: Any, **given: Any) -> dict[str, Any]:
         """The call's arguments by name: ports first, in their order, then the constants of the node."""
         names = [port for port in cls.ports if port not in cls.outputs]
+        return cls.by_name(names, args, given)
+
+    @classmethod
+    def by_name(cls, names: Sequence[str], args: tuple[Any, ...], given: Mapping[str, Any]) -> dict[str, Any]:
+        """Arguments by place joined with those by name.
+
+        Raises
+        ------
+        SpecError : too many by place, or one both by place and by name.
+        """
         if len(args) > len(names):
             raise SpecError(f"{cls.letter} takes {len(names)} arguments by place ({', '.join(names)}), not {len(args)}")
-        return {**dict(zip(names, args, strict=False)), **given}
+        by_place = dict(zip(names, args, strict=False))
+        twice = [name for name in by_place if name in given]
+        if twice:
+            raise SpecError(f"{cls.letter} is given {', '.join(twice)} both by place and by name")
+        return {**by_place, **given}
 
     @classmethod
     def examples(cls) -> tuple[Mapping[str, Any], ...]:

@@ -46,11 +46,9 @@ class Beta(Node):
                 raise SpecError(f"beta takes one number above 0 as {name}, not {value!r}")
 
     @classmethod
-    def arguments(cls, *args: object, **given: object) -> dict[str, object]:
+    def arguments(cls, *args: Any, **given: Any) -> dict[str, Any]:
         """``a`` and ``b`` may come by place, as in ``m.beta("bias", 1.0, 1.0)``."""
-        if len(args) > 2:
-            raise SpecError(f"beta takes 2 arguments by place (a, b), not {len(args)}")
-        return {**dict(zip(("a", "b"), args, strict=False)), **given}
+        return cls.by_name(("a", "b"), args, given)
 
     @classmethod
     def examples(cls) -> tuple[Mapping[str, Any], ...]:

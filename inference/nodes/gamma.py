@@ -39,9 +39,9 @@ class Gamma(Node):
             raise SpecError(f"gamma takes one shape above 0, not {self.shape!r}")
 
     @classmethod
-    def arguments(cls, *args: object, **given: object) -> dict[str, object]:
+    def arguments(cls, *args: Any, **given: Any) -> dict[str, Any]:
         """``shape`` may come first by place, as in ``m.gamma("tau", 1.0, 1.0)``."""
-        return {**dict(zip(("shape", "rate"), args, strict=False)), **given}
+        return cls.by_name(("shape", "rate"), args, given)
 
     @classmethod
     def examples(cls) -> tuple[Mapping[str, Any], ...]:

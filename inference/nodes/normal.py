@@ -44,7 +44,10 @@ class Normal(Node):
         if isinstance(given.get("var"), Variable):
             raise SpecError("normal takes a variable as precision=; var= is for known numbers")
         if "var" in given:
-            precision = 1.0 / np.asarray(given.pop("var"), dtype=np.float64)
+            var = np.asarray(given.pop("var"), dtype=np.float64)
+            if not np.all(var > 0.0):
+                raise SpecError(f"normal takes var= above 0, not {np.min(var):.6g}")
+            precision = 1.0 / var
             given["precision"] = precision if precision.ndim else float(precision)
         return super().arguments(*args, **given)
 

@@ -46,7 +46,7 @@ class Prior(Node):
     @classmethod
     def arguments(cls, *args: Any, **given: Any) -> dict[str, Any]:
         """The distribution may come by place."""
-        return {**dict(zip(("distribution",), args, strict=False)), **given}
+        return cls.by_name(("distribution",), args, given)
 
     @classmethod
     def examples(cls) -> tuple[Mapping[str, Any], ...]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from inference.contractions import inner, lift
 from inference.distributions import Distribution, Normal, NormalGamma, StudentT
+from inference.errors import SpecError
 from inference.inbox import Inbox, Moments, Pair
 from inference.nodes._base import Linear, Message, Node, is_vector
 from inference.registry import LETTERS
@@ -117,7 +118,9 @@ class SoftDot(Node):
         return {"z": mean + rng.standard_normal(shape) / np.sqrt(values["tau"])}
 
     def output_event(self, port: str, held: Mapping[str, Held]) -> tuple[int, ...]:
-        """A scalar."""
+        """A scalar; w and phi are of one length."""
+        if held["w"].event != held["phi"].event:
+            raise SpecError(f"softdot takes w and phi of one length, not {held['w'].event} and {held['phi'].event}")
         return ()
 
 
