@@ -43,7 +43,7 @@ class Problem:
     constraints: tuple[Any, ...]
 
 
-def problem(result: Trained, data: Mapping[str, Any], rows: str | None = None) -> Problem:
+def problem(trained: Trained, data: Mapping[str, Any], rows: str | None = None) -> Problem:
     """Build the model on new rows; observed data that are left out are missing, constants are those of training.
 
     Raises
@@ -51,16 +51,16 @@ def problem(result: Trained, data: Mapping[str, Any], rows: str | None = None) -
     DataError : an argument that new rows need was left out.
     SpecError : ``rows`` names no plate, or the new data have global variables that training did not have.
     """
-    free = tuple(a for a in result.model.arguments if a not in result.model.bound)
-    graph = result.model.build(result.schema.complete(free, data))
+    free = tuple(a for a in trained.model.arguments if a not in trained.model.bound)
+    graph = trained.model.build(trained.schema.complete(free, data))
     local = _row_plates(graph, data, rows)
     names = {v for v, x in graph.variables.items() if not {p.name for p in x.plates} & local}
-    strangers = sorted(v for v in names if v not in result.marginals)
+    strangers = sorted(v for v in names if v not in trained.marginals)
     if strangers:
         raise SpecError(f"{strangers} are global variables of the new data that training did not have")
-    frozen = {v: fitted(graph.variables[v], result.marginals[v]) for v in names}
-    joints = {pair: q for pair, q in result.joints.items() if set(pair) <= names}
-    return Problem(graph, frozen, joints, tuple(result.constraints))
+    frozen = {v: fitted(graph.variables[v], trained.marginals[v]) for v in names}
+    joints = {pair: q for pair, q in trained.joints.items() if set(pair) <= names}
+    return Problem(graph, frozen, joints, tuple(trained.constraints))
 
 
 def _row_plates(graph: FactorGraph, data: Mapping[str, Any], rows: str | None) -> frozenset[str]:

@@ -37,6 +37,11 @@ class Predictor(ABC):
     joints: Mapping[tuple[str, str], NormalGamma]
     constraints: tuple[Constraint, ...]
 
+    @property
+    def trained(self) -> Trained:
+        """These as one value."""
+        return Trained(self.model, self.schema, self.marginals, self.joints, tuple(self.constraints))
+
     def predict(
         self, data: Mapping[str, Any], mode: str = "forward", *, rows: str | None = None, **options: Any
     ) -> Any:
@@ -62,8 +67,7 @@ class Predictor(ABC):
         if mode not in MODES:
             raise SpecError(f"predict knows the modes {', '.join(MODES)}, not {mode!r}")
         rule = {"forward": forward, "mixture": mixture, "vmp": vmp}[mode]
-        trained = Trained(self.model, self.schema, self.marginals, self.joints, tuple(self.constraints))
-        found = rule(problem(trained, data, rows), **options)
+        found = rule(problem(self.trained, data, rows), **options)
         return next(iter(found.values())) if len(found) == 1 else found
 
 
@@ -161,7 +165,8 @@ def vmp(problem: Problem, iterations: int = 20) -> dict[str, Distribution]:
     start = forward(problem, iterations)
     small = reduced(problem, problem.frozen)
     held = {h.label: h for f in small.graph.factors for h in f.ports.values() if isinstance(h, Known)}
-    partial = [label for label in start if held[label].present is None or held[label].present.any()]
+    present = {label: held[label].present for label in start}
+    partial = [label for label, mask in present.items() if mask is None or mask.any()]
     if partial:
         raise NoRule(f"mode='vmp' predicts data that are missing altogether; {partial} are known in part")
     latent = {label: Variable(label, "real", held[label].plates, held[label].event) for label in start}

@@ -76,7 +76,7 @@ def test_gated_experts_forward(entry):
     phi, yhat = golden_new_rows()
     result, _ = settled(entry.name)
     new = {"phi": phi, "yhat": yhat}
-    problem = frozen.problem(result, new)
+    problem = frozen.problem(result.trained, new)
     found, (_, ahead) = result.predict(new), frozen.settle(problem, problem.frozen, 20)
     np.testing.assert_allclose(ahead.marginals["gamma"].mean(), entry.expected["new_E_gamma"], rtol=1e-7, atol=1e-7)
     np.testing.assert_allclose(found.mean(), entry.expected["new_mean"], rtol=1e-7, atol=1e-7)

@@ -36,7 +36,7 @@ def globals_of(x: Experts, result: Any) -> Globals:
 
 def ahead(result: Any, new: dict[str, Any], iterations: int = 50) -> tuple[Program, State]:
     """The local state of a forward prediction."""
-    problem = frozen.problem(result, new)
+    problem = frozen.problem(result.trained, new)
     return frozen.settle(problem, problem.frozen, iterations)
 
 
