@@ -161,7 +161,7 @@ def inner(left: Values, right: Values) -> Values:
     plates = range(left.ndim - 1)
     rows = [k for k in plates if left.shape[k] != 1 and right.shape[k] == 1]
     columns = [k for k in plates if right.shape[k] != 1 and left.shape[k] == 1]
-    if not rows or not columns:
+    if not rows and not columns:
         return dot(left, right)
     others = [k for k in plates if k not in rows and k not in columns]
     event = left.shape[-1]

@@ -1,7 +1,7 @@
 """How a known array becomes what a port holds: its numbers, its name, its plates and what it may not be."""
 
 import numbers
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from itertools import combinations
 from typing import Any
@@ -198,6 +198,13 @@ def _call(plates: tuple[Plate, ...]) -> str:
     return names if len(plates) == 1 else f"({names})"
 
 
+_OUTSIDE: dict[str, Callable[[Array], Array]] = {
+    "positive": lambda x: np.asarray(x <= 0),
+    "probability": lambda x: np.asarray((x <= 0) | (x >= 1)),
+    "binary": lambda x: np.asarray(~(np.isnan(x) | (x == 0) | (x == 1))),
+}
+
+
 def check_values(where: str, value: Known, may_miss: bool) -> None:
     """Whether a port may hold these values.
 
@@ -211,12 +218,8 @@ def check_values(where: str, value: Known, may_miss: bool) -> None:
             f"{where}: {value.label!r} is NaN{_first(np.isnan(array))}, and a value may not be missing here; drop or "
             "impute these rows, or make the port a latent variable with a prior"
         )
-    wrong = {
-        "positive": array <= 0,
-        "probability": (array <= 0) | (array >= 1),
-        "binary": ~(np.isnan(array) | (array == 0) | (array == 1)),
-    }.get(value.type)
-    if wrong is not None and wrong.any():
+    wrong = np.zeros(()) if value.type not in _OUTSIDE else _OUTSIDE[value.type](array)
+    if wrong.any():
         found, place_ = array[wrong].ravel()[0], _first(wrong)
         raise DataError(
             f"{where}: {value.label!r} is {found:.6g}{place_}; a {value.type} value is {_ALLOWED[value.type]}"
