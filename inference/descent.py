@@ -101,10 +101,10 @@ class Runner:
             reason = "interrupted; this is the last complete iteration"
         except (InferenceError, np.linalg.LinAlgError, FloatingPointError) as problem:
             if on_error == "raise":
-                self._call("after_inference", len(self.trace))
                 raise
             reason, error = f"stopped by {type(problem).__name__}; this is the last complete iteration", problem
-        self._call("after_inference", len(self.trace))
+        finally:
+            self._call("after_inference", len(self.trace))
         self.seconds["total"] = time.perf_counter() - began
         return self._result(self.complete, reason, error)
 

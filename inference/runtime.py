@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from inference.blocks.fixed import Fixed
 from inference.blocks.gaussian import GaussianCluster
 from inference.building import Model
 from inference.callbacks import Callback
@@ -106,7 +107,7 @@ def _check_damping(damping: float | Mapping[str, float], plan: Plan) -> None:
 def _scattered(start: State, plan: Plan, count: int, seed: Any) -> list[State]:
     """Starts whose Gaussian means are draws of the first start."""
     rng = np.random.default_rng(seed)
-    fixed = {b.variables[0] for b in plan.blocks if type(b).__name__ == "Fixed"}
+    fixed = {v for b in plan.blocks if isinstance(b, Fixed) for v in b.variables}
     out = []
     for _ in range(count):
         moved: dict[str, Distribution] = {}

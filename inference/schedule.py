@@ -27,7 +27,7 @@ from inference.structure import FactorGraph
 class Plan:
     """The blocks in the order they are updated, with the reasons.
 
-    ``blocks_apart`` is the same graph under mean field, from which structured clusters with exp links are started.
+    ``start`` is the same graph under mean field, from which structured clusters with exp links are started.
     """
 
     program: Program
