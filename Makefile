@@ -11,7 +11,7 @@ demo: ## the first command of README: install, then the main job on embedded rea
 	python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/corners demo
 
 test: ## the second command of README: install, then the tests
-	python3 -m venv .venv && .venv/bin/pip install -e ".[test]" && .venv/bin/pip install --no-deps laplace-torch==0.3 && .venv/bin/python -m pytest
+	python3 -m venv .venv && .venv/bin/pip install -e ".[test]" && .venv/bin/pip install --no-deps laplace-torch==0.3 curvlinops-for-pytorch==3.0.1 backpack-for-pytorch==1.7.1 && .venv/bin/python -m pytest
 
 newer: ## the tests of inference on Python 3.12 without torch, where there is one
 	.ci/python312

@@ -9,6 +9,8 @@ from corners.cli.compare import INTERRUPTED, run_one
 from corners.cli.options import json_option, limit_threads, print_json, running_options
 
 DATA = "diabetes"
+REFERENCES = ("map", "gaussian_process", "nuts")
+"""Beside the cells; the other baselines take minutes, or libraries that the first installation does not bring."""
 TRUTH_DRAWS = 700
 """Draws a chain: whitened chains pass the gate with room to spare, and the demo stays near a minute."""
 
@@ -32,9 +34,11 @@ def command(seeds: int, folder: Path, as_json: bool, quiet: bool, threads: int) 
     """
     from corners.comparison.comparison import check_writable
     from corners.data import load
+    from corners.engine.cells import CELLS
 
     check_writable(folder)
     limit_threads(threads)
+    names = [*CELLS, *REFERENCES]
     options = {
         "protocol": "default",
         "first_seed": 5,
@@ -45,7 +49,7 @@ def command(seeds: int, folder: Path, as_json: bool, quiet: bool, threads: int) 
     }
     if not quiet:
         click.echo(f"{DATA}: every cell of the design space, {seeds} seeds, then NUTS on every belief", err=True)
-    comparison = run_one(load(DATA), None, options, quiet=quiet)
+    comparison = run_one(load(DATA), names, options, quiet=quiet)
     where = comparison.report(folder)
     if as_json:
         print_json(comparison.records())

@@ -12,7 +12,11 @@ import click
 from corners.cli.options import json_option, print_json
 
 NEEDED = ("numpy", "scipy", "torch", "pymc", "pytensor", "arviz", "numba", "pandas", "xarray", "sklearn", "matplotlib")
-OPTIONAL = {"gpytorch": "pip install 'bethe-corners[baselines]'"}
+OPTIONAL = {
+    "gpytorch": "pip install 'bethe-corners[baselines]'",
+    "vbll": "pip install 'bethe-corners[baselines]'",
+    "laplace": "the --no-deps step of the README's test line",
+}
 OURS = ("corners", "inference")
 
 

@@ -12,7 +12,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 RUN = "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/corners demo"
 TEST = (
     'python3 -m venv .venv && .venv/bin/pip install -e ".[test]" && .venv/bin/pip install --no-deps laplace-torch==0.3 '
-    "&& .venv/bin/python -m pytest"
+    "curvlinops-for-pytorch==3.0.1 backpack-for-pytorch==1.7.1 && .venv/bin/python -m pytest"
 )
 PYTHON_BLOCKS = re.findall(r"^```python\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
 

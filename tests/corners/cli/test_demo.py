@@ -1,8 +1,9 @@
-"""``corners demo``: every method, on embedded real data, with a report. The run itself is a comparison as any other."""
+"""``corners demo``: every cell, on embedded real data, with a report. The run itself is a comparison as any other."""
 
 import pytest
 
 from corners.cli import demo
+from corners.engine.cells import CELLS
 from corners.study import compare
 from tests.support.problems import TINY_PROTOCOL, tiny_split
 
@@ -21,10 +22,10 @@ def asked(monkeypatch, tmp_path):
     return heard
 
 
-def test_it_runs_every_method_with_truth_on_embedded_data(command, asked):
+def test_it_runs_every_cell_with_truth_on_embedded_data(command, asked):
     ran = command("demo", "--seeds", "2", "--report", "mine")
     assert ran.code == 0 and "sequential" in ran.out and "mine/index.html" in ran.out
-    assert asked["names"] is None and asked["source"].name == "diabetes"
+    assert {*CELLS, "map", "gaussian_process", "nuts"} == set(asked["names"]) and asked["source"].name == "diabetes"
     assert asked["options"]["seeds"] == 2 and asked["options"]["truth_seeds"] == 1
 
 
