@@ -218,8 +218,9 @@ def check_values(where: str, value: Known, may_miss: bool) -> None:
             f"{where}: {value.label!r} is NaN{_first(np.isnan(array))}, and a value may not be missing here; drop or "
             "impute these rows, or make the port a latent variable with a prior"
         )
-    wrong = np.zeros(()) if value.type not in _OUTSIDE else _OUTSIDE[value.type](array)
-    if wrong.any():
+    outside = _OUTSIDE.get(value.type)
+    wrong: Array | None = None if outside is None else outside(array)
+    if wrong is not None and wrong.any():
         found, place_ = array[wrong].ravel()[0], _first(wrong)
         raise DataError(
             f"{where}: {value.label!r} is {found:.6g}{place_}; a {value.type} value is {_ALLOWED[value.type]}"
