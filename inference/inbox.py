@@ -40,7 +40,7 @@ def align(array: Values, held: Held, plates: tuple[Plate, ...]) -> Values:
 
 
 class Moments:
-    """Expectations of one port, computed when they are asked for."""
+    """Expectations of one port, computed when they are asked for; ``memory`` is for rules, as long as they hold."""
 
     def __init__(
         self, held: Held, marginal: Distribution | None, plates: tuple[Plate, ...], kept: dict[Axes, Values]
@@ -48,6 +48,11 @@ class Moments:
         self._held, self._marginal, self._plates = held, marginal, plates
         self.kept = kept if marginal is None else None
         self.event_ndim = len(held.event)
+        self.memory: dict[str, Any] = {}
+
+    def of(self, marginal: Distribution | None) -> bool:
+        """Whether these are the moments of this very marginal, so that they can serve again."""
+        return self._marginal is marginal
 
     @property
     def known(self) -> bool:
@@ -174,11 +179,21 @@ def read(
     pair: Pair | None = None,
     joint: NormalGamma | None = None,
     without: tuple[str, ...] = (),
+    earlier: dict[str, Moments] | None = None,
 ) -> Inbox:
-    """The inbox of a factor under these marginals; ``kept`` holds what is remembered of each known port."""
-    moments = {
-        port: Moments(held, marginals[held.name] if isinstance(held, Variable) else None, factor.plates, kept[port])
-        for port, held in factor.ports.items()
-        if port not in without
-    }
+    """The inbox of a factor under these marginals.
+
+    ``kept`` holds what is remembered of each known port, ``earlier`` the moments read last: those of a marginal that
+    has not been replaced since serve again, and the new ones take their place.
+    """
+    last = {} if earlier is None else earlier
+    moments: dict[str, Moments] = {}
+    for port, held in factor.ports.items():
+        if port in without:
+            continue
+        marginal = marginals[held.name] if isinstance(held, Variable) else None
+        before = last.get(port)
+        same = before is not None and before.of(marginal)
+        last[port] = before if same and before is not None else Moments(held, marginal, factor.plates, kept[port])
+        moments[port] = last[port]
     return Inbox(moments, pair, joint)

@@ -14,7 +14,7 @@ import numpy as np
 from inference.contractions import Axes
 from inference.distributions import Distribution, NormalGamma
 from inference.families import Naturals, event_ndims, flat
-from inference.inbox import Inbox, Pair, align, read
+from inference.inbox import Inbox, Moments, Pair, align, read
 from inference.nodes.exp_link import ExpLink
 from inference.structure import Factor, FactorGraph, Known, Variable
 from inference.terms import Quantity, Term, total
@@ -61,6 +61,7 @@ class Program:
             self.joints |= block.joints(graph)
             self.children |= block.children
             self.silent |= set(block.silent)
+        self._moments: dict[str, dict[str, Moments]] = {f.name: {} for f in graph.factors}
         self._routes: dict[tuple[str, int], _Route] = {}
         self._kept: dict[str, dict[str, dict[Axes, Values]]] = {
             f.name: {port: {} for port in f.ports} for f in graph.factors
@@ -95,7 +96,8 @@ class Program:
         joint = state.joints.get(self.joints.get(factor.name, ("", "")))
         if joint is not None:
             joint = _aligned_joint(factor, self.joints[factor.name][0], joint)
-        return read(factor, state.marginals, self._kept[factor.name], state.pairs.get(factor.name), joint, without)
+        kept, earlier = self._kept[factor.name], self._moments[factor.name]
+        return read(factor, state.marginals, kept, state.pairs.get(factor.name), joint, without, earlier)
 
     def message(self, factor: Factor, port: str, state: State) -> Naturals:
         """The mean-field message toward a port, summed to the plates of the variable it holds."""

@@ -132,6 +132,14 @@ def squared_error(q: Inbox) -> Quantity:
     >>> squared_error.__name__
     'squared_error'
     """
+    read_from = (q["w"], q["phi"], q.pair)
+    known = q["z"].memory.get("squared_error")
+    if known is None or any(a is not b for a, b in zip(known[0], read_from, strict=True)):
+        known = q["z"].memory["squared_error"] = (read_from, _squared_error(q))
+    return known[1]
+
+
+def _squared_error(q: Inbox) -> Quantity:
     z, pair = q["z"], q.pair
     inside = "" if pair is None else pair.ports[1]
     outside = q["phi" if inside == "w" else "w"]
