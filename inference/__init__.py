@@ -31,7 +31,7 @@ _NAMES = {
     ),
     "errors": (
         "DataError", "Diverged", "DualProjection", "ImproperMarginal", "InferenceError", "LoopyBP", "NoRule",
-        "SpecError",
+        "SpecError", "Stalled",
     ),
     "introspection": ("graph",),
     "nodes._base": ("Node",),

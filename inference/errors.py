@@ -41,5 +41,9 @@ class LoopyBP(UserWarning):
     """A Gaussian cluster has loops and is too large to be solved exactly, so it was split."""
 
 
+class Stalled(UserWarning):
+    """No step of a structured cluster lowered the free energy: it kept its marginals, and a quiet trace proves nothing."""
+
+
 class DualProjection(UserWarning):
     """The published dual projection was asked for; its free energy bounds nothing."""

@@ -72,24 +72,12 @@ class Predictor(ABC):
 
 
 def forward_products(problem: Problem, iterations: int = 20) -> dict[str, Product]:
-    """The products of forward messages under the frozen marginals.
-
-    Example
-    -------
-    >>> forward_products.__name__
-    'forward_products'
-    """
+    """The products of forward messages under the frozen marginals."""
     return products(*settle(problem, problem.frozen, iterations))
 
 
 def forward(problem: Problem, iterations: int = 20) -> dict[str, Distribution]:
-    """The plug-in prediction: noise precisions at their means, no message back from what is predicted.
-
-    Example
-    -------
-    >>> forward.__name__
-    'forward'
-    """
+    """The plug-in prediction: noise precisions at their means, no message back from what is predicted."""
     return {label: product.narrowed() for label, product in forward_products(problem, iterations).items()}
 
 
@@ -100,11 +88,6 @@ def mixture(
 
     Where several messages meet on a datum, the components are weighted by how well these agree in them (``reweight``),
     which is the integral of their product.
-
-    Example
-    -------
-    >>> mixture.__name__
-    'mixture'
     """
     rng = np.random.default_rng(seed)
     found: dict[str, list[Product]] = {}
@@ -150,13 +133,7 @@ def _mixed(several: list[Product], reweight: bool) -> Distribution:
 
 
 def vmp(problem: Problem, iterations: int = 20) -> dict[str, Distribution]:
-    """What is missing as a latent variable under mean field: overconfident, for comparison with published numbers.
-
-    Example
-    -------
-    >>> vmp.__name__
-    'vmp'
-    """
+    """What is missing as a latent variable under mean field: overconfident, for comparison with published numbers."""
     warnings.warn(
         "mode='vmp' lets an unobserved value inform the precisions that predict it and is overconfident; the modes "
         "'forward' and 'mixture' do not",

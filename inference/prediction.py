@@ -46,11 +46,6 @@ def products(program: Program, state: State) -> dict[str, Product]:
     Raises
     ------
     NoRule : data are missing, and nothing that is known speaks of any of them.
-
-    Example
-    -------
-    >>> products.__name__
-    'products'
     """
     labels = missing_labels(program)
     found = {label: forward_product(program, state, label) for label in labels}
@@ -64,24 +59,12 @@ def products(program: Program, state: State) -> dict[str, Product]:
 
 
 def predict_missing(program: Program, state: State) -> dict[str, Distribution]:
-    """Every datum of which something is predicted: see :meth:`Product.narrowed`.
-
-    Example
-    -------
-    >>> predict_missing.__name__
-    'predict_missing'
-    """
+    """Every datum of which something is predicted: see :meth:`Product.narrowed`."""
     return {label: product.narrowed() for label, product in products(program, state).items()}
 
 
 def missing_labels(program: Program) -> list[str]:
-    """The data with missing cells, in order of the factors.
-
-    Example
-    -------
-    >>> missing_labels.__name__
-    'missing_labels'
-    """
+    """The data with missing cells, in order of the factors."""
     held = [h for f in program.graph.factors for h in f.ports.values() if isinstance(h, Known)]
     return list(dict.fromkeys(h.label for h in held if h.present is not None))
 
@@ -92,11 +75,6 @@ def forward_product(program: Program, state: State, label: str) -> Product:
     Raises
     ------
     NoRule : a factor sends no forward message there, or several messages do not multiply in closed form.
-
-    Example
-    -------
-    >>> forward_product.__name__
-    'forward_product'
     """
     places = [
         (f, p) for f in program.graph.factors for p, h in f.ports.items() if isinstance(h, Known) and h.label == label

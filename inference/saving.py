@@ -70,13 +70,7 @@ class SavedResult(Predictor):
 
 
 def to_dict(result: "Result") -> dict[str, Any]:
-    """Plain values and arrays of a result: posteriors by name and parameter, free energy, status.
-
-    Example
-    -------
-    >>> to_dict.__name__
-    'to_dict'
-    """
+    """Plain values and arrays of a result: posteriors by name and parameter, free energy, status."""
     return {
         "model": result.model.name,
         "posteriors": {v: {"family": type(q).__name__, **q.arrays()} for v, q in result.posteriors.items()},
@@ -96,11 +90,6 @@ def save(result: "Result", path: str | Path) -> None:
     Raises
     ------
     SpecError : a constant of the model is neither a number, a string nor an array.
-
-    Example
-    -------
-    >>> save.__name__
-    'save'
     """
     arrays: dict[str, Array] = {}
     header = {
@@ -132,11 +121,6 @@ def load(path: str | Path, model: Model | None = None) -> SavedResult:
     ------
     FormatError : the file is no saved result, is damaged, or was written by a newer version.
     SpecError : the model has another name than the one that was saved.
-
-    Example
-    -------
-    >>> load.__name__
-    'load'
     """
     header, arrays = _read(Path(path), RESULT)
     if model is not None and model.name != header["model"]:
@@ -160,13 +144,7 @@ def load(path: str | Path, model: Model | None = None) -> SavedResult:
 
 
 def save_stream(stream: "Stream", path: str | Path) -> None:
-    """Write what a stream carries.
-
-    Example
-    -------
-    >>> save_stream.__name__
-    'save_stream'
-    """
+    """Write what a stream carries."""
     arrays: dict[str, Array] = {}
     header = {
         "kind": STREAM,
@@ -180,13 +158,7 @@ def save_stream(stream: "Stream", path: str | Path) -> None:
 
 
 def restore_stream(stream: "Stream", path: str | Path) -> None:
-    """Put what a file carries into a stream of the same model.
-
-    Example
-    -------
-    >>> restore_stream.__name__
-    'restore_stream'
-    """
+    """Put what a file carries into a stream of the same model."""
     header, arrays = _read(Path(path), STREAM)
     if header["model"] != stream.model.name or tuple(header["carry"]) != stream.carry:
         raise SpecError(
@@ -264,7 +236,7 @@ def _write(path: Path, header: Mapping[str, Any], arrays: Mapping[str, Array]) -
 
     text = json.dumps({**header, "format": VERSION, "written_by": __version__}, allow_nan=True)
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, header=np.frombuffer(text.encode(), dtype=np.uint8), **arrays)  # pyright: ignore
+    np.savez_compressed(buffer, header=np.frombuffer(text.encode(), dtype=np.uint8), **arrays)  # pyright: ignore[reportArgumentType]
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}.part")
     draft.write_bytes(buffer.getvalue())

@@ -5,6 +5,7 @@ q(z), solves the edge exactly (message_passing 2.1) and puts the matching site b
 would raise the free energy is halved toward the old sites (2.5).
 """
 
+import warnings
 from abc import abstractmethod
 from dataclasses import dataclass, field
 
@@ -13,6 +14,7 @@ import numpy as np
 from inference.blocks._base import Block
 from inference.blocks.links import Link, explain_far_side, far_side, push_forward
 from inference.distributions import Distribution, LogNormal
+from inference.errors import Stalled
 from inference.families import Naturals, flat
 from inference.free_energy import local
 from inference.inbox import Pair
@@ -62,6 +64,13 @@ class GaussianCluster(Block):
             if local(program, proposed, self.variables) <= before + 1e-10 * (1.0 + abs(before)):
                 return proposed
             step *= 0.5
+        warnings.warn(
+            f"{self.name} found no step of its sites that lowers the free energy and kept its marginals; where this "
+            "repeats, the run stands still without having converged: start elsewhere (init=, restarts=), or use "
+            "MeanField()",
+            Stalled,
+            stacklevel=2,
+        )
         return state
 
     def explain(self, program: Program) -> list[str]:

@@ -9,24 +9,12 @@ Example
 
 from inference.links.gamma import GammaLink, gamma_free_energy, solve_gamma
 from inference.links.gaussian import GaussianLink, gaussian_free_energy, solve_gaussian
-from inference.links.natural_gradient import (
-    damped_gamma,
-    damped_gaussian,
-    gamma_target,
-    gaussian_site,
-    gaussian_target,
-)
 
 __all__ = [
     "GammaLink",
     "GaussianLink",
-    "damped_gamma",
-    "damped_gaussian",
     "gamma_free_energy",
-    "gamma_target",
     "gaussian_free_energy",
-    "gaussian_site",
-    "gaussian_target",
     "solve_gamma",
     "solve_gaussian",
 ]

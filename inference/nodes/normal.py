@@ -105,13 +105,7 @@ class Normal(Node):
 
 
 def squared_error(q: Inbox) -> Values:
-    """D = E (y - mean)^2, less twice the covariance where the two are in one cluster (1.4).
-
-    Example
-    -------
-    >>> squared_error.__name__
-    'squared_error'
-    """
+    """D = E (y - mean)^2, less twice the covariance where the two are in one cluster (1.4)."""
     y, mean = q["y"], q["mean"]
     apart = (y.mean - mean.mean) ** 2 + y.var + mean.var
     return apart if q.pair is None else apart - 2.0 * q.pair.cross

@@ -125,13 +125,7 @@ class SoftDot(Node):
 
 
 def squared_error(q: Inbox) -> Quantity:
-    """S = E (z - w'phi)^2 (1.2), from the joint moments where z is in one cluster with w or phi.
-
-    Example
-    -------
-    >>> squared_error.__name__
-    'squared_error'
-    """
+    """S = E (z - w'phi)^2 (1.2), from the joint moments where z is in one cluster with w or phi."""
     read_from = (q["w"], q["phi"], q.pair)
     known = q["z"].memory.get("squared_error")
     if known is None or any(a is not b for a, b in zip(known[0], read_from, strict=True)):

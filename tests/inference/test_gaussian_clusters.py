@@ -154,3 +154,19 @@ def test_the_covariance_of_a_vector_in_a_loop_is_exact():
     expected, places = exact_two_readings()
     q = infer(two_readings).posteriors["w"]
     np.testing.assert_allclose(q.covariance, expected.cov[places["w"], places["w"]], rtol=1e-10, atol=1e-12)
+
+
+def test_a_cluster_that_finds_no_step_says_so(monkeypatch):
+    """Whatever the sites propose counts as higher: the marginals stay and the user is told."""
+    from inference.blocks import gaussian
+
+    @P.model
+    def gated(m, phi, y):
+        w = m.mvnormal("w", mean=0.0, precision=1.0, dim=2)
+        z = m.softdot("z", w, phi, 2.0, plates=m.plate("row", len(y)))
+        m.normal("y", mean=0.0, precision=m.exp("gamma", z), observed=y)
+
+    rising = iter(range(10_000))
+    monkeypatch.setattr(gaussian, "local", lambda *_: float(next(rising)))
+    with pytest.warns(P.Stalled, match="kept its marginals"):
+        P.infer(gated, data={"phi": np.ones((3, 2)), "y": np.array([0.5, 1.0, -2.0])}, iterations=2)
