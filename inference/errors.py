@@ -42,7 +42,7 @@ class LoopyBP(UserWarning):
 
 
 class Stalled(UserWarning):
-    """No step of a structured cluster lowered the free energy: it kept its marginals, and a quiet trace proves nothing."""
+    """No step of a structured cluster lowered the free energy: its marginals stay, and a quiet trace proves nothing."""
 
 
 class DualProjection(UserWarning):
