@@ -143,7 +143,9 @@ class Pair:
 
     For a softdot the map is phi'w, a scalar; for a transition it is A u. ``entropy`` is that of the eliminated
     variable given the other, over the plates of the factor. ``between`` forms Cov(output, input), of the event of the
-    input where the output is a scalar: a rule toward an uncertain coefficient needs it.
+    input where the output is a scalar: a rule toward an uncertain coefficient needs it. ``gap`` is E (output - map)^2
+    of two scalars where it is known without taking their moments from one another: two that a precision of 1e60 ties
+    agree to every digit, and what their moments leave over is noise.
     """
 
     ports: tuple[str, str]
@@ -152,6 +154,13 @@ class Pair:
     cross: Values
     entropy: Values
     between: Callable[[], Values] | None = None
+    gap: Values | None = None
+
+    def squared_gap(self, mean: Values, var: Values) -> Values:
+        """E (output - map)^2, the output having this mean and variance."""
+        if self.gap is not None:
+            return self.gap
+        return (mean - self.mapped_mean) ** 2 + var + self.mapped_var - 2.0 * self.cross
 
 
 @dataclass(frozen=True, eq=False)

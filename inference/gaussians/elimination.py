@@ -72,16 +72,18 @@ def mapped(linear: Linear, belief: Belief) -> tuple[Values, Values]:
 
 @dataclass(frozen=True, eq=False)
 class _ScalarGivenInput(Conditional):
-    """z | a is N(gain a + intercept, var), a = C input."""
+    """z | a is N(gain a + intercept, var), a = C input; ``loss`` is 1 - gain."""
 
     linear: Linear
     gain: Values
+    loss: Values
     intercept: Values
     var: Values
 
     def down(self, parent: Belief) -> tuple[Belief, Pair]:
         a, va = mapped(self.linear, parent)
         child = Belief(self.gain * a + self.intercept, self.var + self.gain**2 * va)
+        gap = (self.intercept - self.loss * a) ** 2 + self.var + self.loss**2 * va
         entropy = 0.5 * (LOG_2PI_E + np.log(self.var))
 
         def between() -> Values:
@@ -90,7 +92,7 @@ class _ScalarGivenInput(Conditional):
                 return self.gain * c * parent.spread
             return lift(self.gain, 1) * np.matmul(parent.spread, c[..., None])[..., 0]
 
-        return child, Pair((self.linear.output, self.linear.input), a, va, self.gain * va, entropy, between)
+        return child, Pair((self.linear.output, self.linear.input), a, va, self.gain * va, entropy, between, gap)
 
 
 def _scalar_output(linear: Linear, h: Values, l: Values) -> Eliminated:  # noqa: E741
@@ -99,7 +101,7 @@ def _scalar_output(linear: Linear, h: Values, l: Values) -> Eliminated:  # noqa:
     rho, target, intercept = t * l / q, t * h / q, h / q
     if linear.offset is not None:
         target, intercept = target - rho * linear.offset, intercept + t * linear.offset / q
-    conditional = _ScalarGivenInput(linear, t / q, intercept, 1.0 / q)
+    conditional = _ScalarGivenInput(linear, t / q, l / q, intercept, 1.0 / q)
     if not linear.vector_input:
         precision = rho * c**2 if linear.extra is None else rho * c**2 + linear.extra
         return Eliminated(target * c, precision, conditional)
@@ -111,10 +113,11 @@ def _scalar_output(linear: Linear, h: Values, l: Values) -> Eliminated:  # noqa:
 
 @dataclass(frozen=True, eq=False)
 class _ScalarGivenScalar(Conditional):
-    """A scalar input given a scalar output: N(gain z + intercept, var)."""
+    """A scalar input given a scalar output z: N(gain z + intercept, var); ``loss`` is 1 - C gain."""
 
     linear: Linear
     gain: Values
+    loss: Values
     intercept: Values
     var: Values
 
@@ -122,9 +125,10 @@ class _ScalarGivenScalar(Conditional):
         child = Belief(self.gain * parent.mean + self.intercept, self.var + self.gain**2 * parent.spread)
         a, va = mapped(self.linear, child)
         between = self.gain * parent.spread
+        c = self.linear.coefficient
+        gap = (self.loss * parent.mean - c * self.intercept) ** 2 + self.loss**2 * parent.spread + c**2 * self.var
         entropy = 0.5 * (LOG_2PI_E + np.log(self.var))
-        ports = (self.linear.output, self.linear.input)
-        return child, Pair(ports, a, va, self.linear.coefficient * between, entropy, lambda: between)
+        return child, Pair((self.linear.output, self.linear.input), a, va, c * between, entropy, lambda: between, gap)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +158,8 @@ def _scalar_input(linear: Linear, h: Values, L: Values) -> Eliminated:
     if not linear.vector_input:
         total = own + t * c**2
         precision, target = t * own / total, t * c * h / total
-        conditional: Conditional = _ScalarGivenScalar(linear, t * c / total, (h - t * c * offset) / total, 1.0 / total)
+        gain, intercept = t * c / total, (h - t * c * offset) / total
+        conditional: Conditional = _ScalarGivenScalar(linear, gain, own / total, intercept, 1.0 / total)
         return Eliminated(target + precision * offset, precision, conditional)
     covariance = np.linalg.inv(own + lift(t, 2) * c[..., :, None] * c[..., None, :])
     covariance = 0.5 * (covariance + covariance.swapaxes(-1, -2))

@@ -107,5 +107,6 @@ class Normal(Node):
 def squared_error(q: Inbox) -> Values:
     """D = E (y - mean)^2, less twice the covariance where the two are in one cluster (1.4)."""
     y, mean = q["y"], q["mean"]
-    apart = (y.mean - mean.mean) ** 2 + y.var + mean.var
-    return apart if q.pair is None else apart - 2.0 * q.pair.cross
+    if q.pair is not None:
+        return q.pair.squared_gap(y.mean, y.var)
+    return (y.mean - mean.mean) ** 2 + y.var + mean.var

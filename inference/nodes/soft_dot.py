@@ -138,7 +138,7 @@ def _squared_error(q: Inbox) -> Quantity:
     inside = "" if pair is None else pair.ports[1]
     outside = q["phi" if inside == "w" else "w"]
     if pair is not None and outside.known:
-        return (z.mean - pair.mapped_mean) ** 2 + z.var + pair.mapped_var - 2.0 * pair.cross
+        return pair.squared_gap(z.mean, z.var)
     apart = add((z.mean - inner(vector(q["w"]), vector(q["phi"]))) ** 2, z.var, _product_var(q))
     if pair is None:
         return apart

@@ -1,6 +1,7 @@
 """Eliminating one of two Gaussian blocks, against the dense joint precision of both."""
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -165,6 +166,27 @@ def test_the_joint_moments_of_output_and_mapped_input(c):
         np.testing.assert_allclose(
             pair.between(), between if c.linear.vector_input else between[..., 0], rtol=1e-9, atol=1e-11
         )
+        x_mean, x_var = c.squeezed("x", mean[..., x], 1), c.squeezed("x", block(covariance, x, x), 2)
+        apart = (x_mean - pair.mapped_mean) ** 2 + x_var + pair.mapped_var - 2.0 * pair.cross
+        np.testing.assert_allclose(pair.squared_gap(x_mean, x_var), apart, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("child", ["x", "u"])
+def test_the_gap_of_two_that_a_huge_precision_ties_keeps_its_digits(child):
+    """E (x - u)^2 in rational numbers, where both agree to every digit a float has."""
+    t, h, l = 1e60, {"x": 3e5, "u": -7e5}, {"x": 1e6, "u": 4e6}  # noqa: E741
+    T, (hx, hu), (lx, lu) = Fraction(t), map(Fraction, h.values()), map(Fraction, l.values())
+    a, d = lx + T, lu + T  # of the joint precision [[a, -T], [-T, d]]
+    determinant = a * d - T * T
+    gap_mean = (hx * (d - T) - hu * (a - T)) / determinant
+    wanted = gap_mean**2 + (a + d - 2 * T) / determinant
+    out = eliminate(Linear("x", "u", np.array(1.0), np.array(t)), child, np.array(h[child]), np.array(l[child]))
+    parent = "u" if child == "x" else "x"
+    precision = full(out.precision) + l[parent]
+    belief = Belief((full(out.linear) + h[parent]) / precision, 1.0 / precision)
+    below, pair = out.conditional.down(belief)
+    output = below if child == "x" else belief
+    np.testing.assert_allclose(t * pair.squared_gap(output.mean, output.spread), float(T * wanted), rtol=1e-12)
 
 
 @pytest.mark.parametrize("c", [*ALL, *FLAT])
