@@ -15,6 +15,8 @@ from corners.numerics import LOG_2PI
 
 LOG_PRECISION_BOUNDS = (-10.0, 12.0)
 """Bounds of the log prior precision (theory 5.7)."""
+UNBOUNDED_LOG_PRECISION = (-40.0, 40.0)
+"""Where no bound is asked for: precisions from 4e-18 to 2e17, so that a runaway ends in numbers a float32 holds."""
 
 
 @dataclass(frozen=True)
@@ -91,12 +93,14 @@ class Prior:
 
     ``evidence_tied``: every so many steps α is set by MacKay's update at the current features and held constant in
     between (theory 7.4); 0 means it is learned by gradient like every other parameter.
+    ``bounded``: whether log α is kept within the bounds of theory 5.7; without, only the jitter keeps a belief proper.
     """
 
     precision: float = 1.0
     learned: bool = True
     hyperprior: GammaPrior | None = None
     evidence_tied: int = 0
+    bounded: bool = True
     parameter: ClassVar[str] = "log_prior_precision"
 
     def __post_init__(self) -> None:
@@ -119,7 +123,9 @@ class Prior:
         return {self.parameter: torch.full((count,), self.precision, dtype=dtype).log()}
 
     def bounds(self) -> Bounds:
-        """Theory 5.7, widened to include the start."""
+        """Theory 5.7, widened to include the start; unbounded, what float32 can hold."""
+        if not self.bounded:
+            return {self.parameter: UNBOUNDED_LOG_PRECISION}
         low, high = LOG_PRECISION_BOUNDS
         start = math.log(self.precision)
         return {self.parameter: (min(low, start), max(high, start))}

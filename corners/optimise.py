@@ -3,15 +3,16 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import torch
-from jaxtyping import Float
 from torch import Tensor
 
 from corners.covariances._base import Params
 from corners.data.batch import groups_of_equal_shape
+from corners.errors import SpecError
 from corners.method import FitStatus, Trace, merge_traces, require_one_seed_a_split
+from corners.problem import Calibrated, Problem, Schedule
 
 if TYPE_CHECKING:
     from corners.data.split import Split
@@ -21,50 +22,11 @@ R = TypeVar("R")
 CONVERGED_CHANGE = 1e-6
 """Relative change of the objective since the best step below which a stop is called converged."""
 
+MEDIAN_OF = 5
+"""Checks that the running median of combined stopping looks back on."""
+
 Watcher = Callable[[int, int, float], None]
 """Called with (step, replicates still running, best validation NLL so far) every few steps."""
-
-
-@runtime_checkable
-class Problem(Protocol):
-    """What a method hands to :func:`train`; all tensors have one leading replicate dimension."""
-
-    @property
-    def count(self) -> int:
-        """Number of replicates."""
-        ...
-
-    def objective(self, params: Params, step: int) -> tuple[Float[Tensor, " B"], Any]:
-        """Objective (a total in nats, minimised) inside the graph, and a state that scoring can reuse."""
-        ...
-
-    def validation(self, params: Params, state: Any) -> Float[Tensor, " B"]:
-        """Validation NLL in nats a point, original units."""
-        ...
-
-    def watched(self, params: Params, state: Any) -> dict[str, Float[Tensor, " B"]]:
-        """Further quantities for the trace; they never influence training."""
-        ...
-
-    def adjust(self, params: Params, step: int, state: Any) -> None:
-        """After a step, in place: clamp to bounds and make updates that are no gradient steps."""
-        ...
-
-    def select(self, index: Tensor) -> "Problem":
-        """The problem of the replicates ``index`` alone."""
-        ...
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """Adam and early stopping; ``patience`` counts checks of the validation NLL, one every ``check_every`` steps."""
-
-    learning_rate: float
-    max_steps: int
-    patience: int
-    threshold: float
-    check_every: int = 1
-    trace_every: int = 10
 
 
 @dataclass
@@ -77,6 +39,17 @@ class Outcome:
     statuses: list[FitStatus]
     trace: Trace
     interrupted: bool
+
+    def select(self, rows: Sequence[int]) -> "Outcome":
+        """The replicates ``rows``, in that order."""
+        return Outcome(
+            {name: value[list(rows)] for name, value in self.params.items()},
+            [self.best_steps[row] for row in rows],
+            [self.best_validation[row] for row in rows],
+            [self.statuses[row] for row in rows],
+            Trace(self.trace.steps, {name: value[list(rows)] for name, value in self.trace.values.items()}),
+            self.interrupted,
+        )
 
 
 def train(
@@ -157,6 +130,8 @@ class _Run:
         self.live = torch.arange(count)
         self.best = {name: value.detach().clone() for name, value in self.params.items()}
         self.best_value = torch.full((count,), torch.inf, dtype=torch.float64)
+        self.best_criterion = torch.full((count,), torch.inf, dtype=torch.float64)
+        self.recent = torch.full((count, MEDIAN_OF), torch.nan, dtype=torch.float64)
         self.best_objective = torch.full((count,), torch.nan, dtype=torch.float64)
         self.best_step = torch.zeros(count, dtype=torch.long)
         self.stale = torch.zeros(count, dtype=torch.long)
@@ -205,8 +180,10 @@ class _Run:
         finite = total.isfinite() & value.isfinite()
         self._stop(running & ~finite, "not_finite", step)
         running = running & finite
-        improved = running & (value < self.best_value[self.live] - self.schedule.threshold)
+        criterion = self._criterion(value, state)
+        improved = running & (criterion < self.best_criterion[self.live] - self.schedule.threshold)
         self._keep(improved, value, total, step)
+        self.best_criterion[self.live] = torch.where(improved, criterion, self.best_criterion[self.live])
         self.stale[self.live] = torch.where(improved, 0, self.stale[self.live] + 1)
         out_of_patience = running & (self.stale[self.live] >= self.schedule.patience)
         change = (total.double() - self.best_objective[self.live]).abs()
@@ -215,6 +192,16 @@ class _Run:
         self._stop(out_of_patience & ~flat, "stopped_early", step)
         if step % self.schedule.trace_every == 0:
             self._record(step, total, value, state)
+
+    def _criterion(self, value: Tensor, state: Any) -> Tensor:
+        if self.schedule.stopping == "validation_nll":
+            return value
+        if not isinstance(self.problem, Calibrated):
+            raise SpecError("combined stopping needs a calibration error, which this method lacks; use validation_nll")
+        self.recent = self.recent.roll(1, dims=1)
+        self.recent[self.live, 0] = value
+        median = self.recent[self.live].nanquantile(0.5, dim=1)
+        return median + self.problem.calibration_error(self.params, state)
 
     def _keep(self, improved: Tensor, value: Tensor, total: Tensor, step: int) -> None:
         if not bool(improved.any()):

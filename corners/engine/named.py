@@ -2,6 +2,8 @@
 
 from corners.backbones._base import Backbone
 from corners.beliefs import GammaPrior, InverseGammaPrior, Prior
+from corners.covariances import COVARIANCES
+from corners.covariances._base import CovarianceFamily
 from corners.engine.cells import CELLS
 from corners.engine.corner import Corner
 from corners.engine.training import CornerMethod
@@ -10,6 +12,7 @@ from corners.likelihoods.gaussian import Gaussian
 from corners.optimise import Schedule
 from corners.protocols import Protocol
 from corners.registry import unknown_name_message
+from corners.routings.free import Free
 
 
 def named_cell(name: str, protocol: Protocol, backbone: Backbone) -> CornerMethod:
@@ -30,10 +33,12 @@ def named_cell(name: str, protocol: Protocol, backbone: Backbone) -> CornerMetho
     free_mean = cell.routing == "free"
     corner = Corner(
         cavity=cell.cavity,
-        routing=cell.routing,
-        covariance=cell.covariance,
-        likelihood=Gaussian(hyperprior=None if exact else _noise_prior(protocol)),
+        routing=Free(protocol.mean_start_var) if free_mean else cell.routing,
+        covariance=_family(cell.covariance, protocol.covariance_start),
+        likelihood=Gaussian(protocol.noise_start, hyperprior=None if exact else _noise_prior(protocol)),
         prior=Prior(
+            protocol.precision_start,
+            bounded=protocol.precision_bounded,
             hyperprior=None if exact else _precision_prior(protocol),
             evidence_tied=0 if exact or cell.routing == "mean_closed" else protocol.evidence_tied,
         ),
@@ -41,7 +46,13 @@ def named_cell(name: str, protocol: Protocol, backbone: Backbone) -> CornerMetho
         jitter=0.0 if exact else protocol.jitter,
         backbone_penalty=protocol.backbone_penalty,
     )
-    schedule = Schedule(protocol.learning_rate, protocol.max_steps, protocol.patience, protocol.threshold)
+    schedule = Schedule(
+        protocol.learning_rate,
+        protocol.max_steps,
+        protocol.patience,
+        protocol.threshold,
+        stopping=protocol.stopping,
+    )
     return CornerMethod(
         name,
         corner,
@@ -49,7 +60,19 @@ def named_cell(name: str, protocol: Protocol, backbone: Backbone) -> CornerMetho
         scale_targets=protocol.scale_targets,
         batch_size=protocol.batch_size if free_mean else None,
         dtype=protocol.dtype,
+        reduction=protocol.reduction,
     )
+
+
+def _family(name: str, start: float) -> CovarianceFamily:
+    """A covariance that starts at ``start² I``."""
+    starts: dict[str, dict[str, float]] = {
+        "none": {},
+        "dense": {"initial_scale": start},
+        "diagonal": {"initial_var": start**2},
+        "low_rank": {"initial_var": start**2},
+    }
+    return COVARIANCES.get(name)(**starts[name])
 
 
 def _precision_prior(protocol: Protocol) -> GammaPrior | None:

@@ -15,12 +15,12 @@ SLACK = 1e-6
 NOISE_COLLAPSE, NOISE_EVERYWHERE, VARIANCE_STARVED, RUNAWAY = 0.05, 0.95, 0.99, 100.0
 
 
-def parameters_at_bound(corner: Corner, params: Params) -> tuple[str, ...]:
+def parameters_at_bound(corner: Corner, params: Params, held: frozenset[str] = frozenset()) -> tuple[str, ...]:
     """Names of one replicate's learned parameters of which an element sits on its bound."""
     found = []
     ceiling = corner.likelihood.ceiling(params)
     for name, (low, high) in corner.bounds().items():
-        if name in corner.frozen:
+        if name in corner.frozen | held:
             continue
         top = torch.minimum(ceiling.get(name, torch.tensor(torch.inf)), torch.tensor(high))
         value = params[name]
@@ -34,18 +34,23 @@ def data_remarks(corner: Corner, train: PartBatch, constant_target: bool) -> tup
     said = []
     if constant_target:
         said.append("the training targets are constant: only the noise floor keeps the objective bounded")
-    rows = torch.cat([train.inputs[0], train.targets[0, :, None]], -1)
-    counts = torch.unique(rows, dim=0, return_counts=True)[1]
-    if corner.cavity.name == "leave_one_out" and len(rows) > 1 and bool((counts > 1).all()):
+    if corner.cavity.name == "leave_one_out" and _every_row_has_a_twin(train):
         said.append("every training row is duplicated: leave-one-out sees its twin, and only the noise floor bounds it")
     return tuple(said)
 
 
-def fixed_remarks(corner: Corner, params: Params, target_scale: float) -> tuple[str, ...]:
+def _every_row_has_a_twin(train: PartBatch) -> bool:
+    rows = torch.cat([train.inputs[0], train.targets[0, :, None]], -1)
+    return len(rows) > 1 and bool((torch.unique(rows, dim=0, return_counts=True)[1] > 1).all())
+
+
+def fixed_remarks(
+    corner: Corner, params: Params, target_scale: float, held: frozenset[str] = frozenset()
+) -> tuple[str, ...]:
     """Which hyperparameters were not estimated, and at what they were held (noise in original units)."""
     said = []
     noise_var = corner.likelihood.noise_var(params)
-    if noise_var is not None and LOG_NOISE_VAR in corner.frozen:
+    if noise_var is not None and LOG_NOISE_VAR in corner.frozen | held:
         said.append(f"noise scale fixed at {float(noise_var.sqrt()) * target_scale:.4g}")
     if not corner.prior.learned:
         said.append(f"prior precision fixed at {corner.prior.precision:g}")

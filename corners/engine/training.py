@@ -1,23 +1,25 @@
-"""Training a cell end to end: the cell as a problem for the optimiser, and the method that fits it."""
+"""The method that fits a cell: one replicate a split and seed, its precision learned, fixed or chosen from a grid."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
-from jaxtyping import Float
 from torch import Tensor
 
-from corners.beliefs import Prior, RoutedBelief
-from corners.covariances._base import Params
-from corners.data.batch import PartBatch, SplitBatch, stack_splits
+from corners.beliefs import Prior
+from corners.data.batch import DTYPES, SplitBatch, stack_splits
 from corners.engine.corner import Corner
-from corners.engine.evidence_tied import mackay_log_precision
 from corners.engine.fit import CornerFit, Replicate
+from corners.engine.problem import CornerProblem
 from corners.engine.remarks import data_remarks, fixed_remarks, parameters_at_bound, remarks, start_remark
 from corners.errors import SpecError
+from corners.likelihoods.gaussian import LOG_NOISE_VAR
 from corners.method import Fit, FitStatus, Method, Trace
 from corners.optimise import Outcome, Schedule, Watcher, fit_in_groups, train
+from corners.protocols import require_grid
+from corners.selection import choose, grid_remarks
 
 if TYPE_CHECKING:
     from corners.data.split import Split
@@ -26,110 +28,21 @@ if TYPE_CHECKING:
 
 TIED_AT_START = 20
 """Calls of the tied update before training: with all else fixed nothing later would move the precision."""
-
-
-class CornerProblem:
-    """A cell on a batch of splits, as :func:`corners.optimise.train` wants it."""
-
-    def __init__(
-        self,
-        corner: Corner,
-        data: SplitBatch,
-        generators: list[torch.Generator],
-        batch_size: int | None = None,
-    ) -> None:
-        self.corner, self.data, self.generators = corner, data, generators
-        rows = data.train.targets.shape[-1]
-        self.batch_size = None if batch_size is None or batch_size >= rows else batch_size
-        self._order: Tensor | None = None
-        self._used = 0
-
-    @property
-    def count(self) -> int:
-        """Number of replicates."""
-        return self.data.count
-
-    @property
-    def steps_per_epoch(self) -> int:
-        """Steps that see every training row once."""
-        rows = self.data.train.targets.shape[-1]
-        return 1 if self.batch_size is None else max(1, rows // self.batch_size)
-
-    def objective(self, params: Params, step: int) -> tuple[Float[Tensor, " B"], RoutedBelief]:
-        """Free energy of every replicate, on all rows or on the next mini-batch."""
-        part = self.data.train if self.batch_size is None else self.data.train.rows(self._next_rows())
-        features = self.corner.backbone.features(params, part.inputs)
-        routed = self.corner.route(params, features, part.targets)
-        data_size = None if self.batch_size is None else self.data.train.targets.shape[-1]
-        return self.corner.energy(params, features, part.targets, routed, data_size).total, routed
-
-    def validation(self, params: Params, state: RoutedBelief) -> Float[Tensor, " B"]:
-        """Mean NLL of the validation part under the present belief."""
-        return self._nll(params, state, self.data.validation)
-
-    def watched(self, params: Params, state: RoutedBelief) -> dict[str, Float[Tensor, " B"]]:
-        """Test NLL, prior precision and noise scale (original units) for the trace."""
-        values = {
-            "test_nll": self._nll(params, state, self.data.test),
-            "prior_precision": state.prior_precision.detach(),
-        }
-        noise_var = self.corner.likelihood.noise_var(params)
-        if noise_var is not None:
-            values["noise_scale"] = noise_var.detach().sqrt() * self.data.log_scale.exp()
-        return values
-
-    def adjust(self, params: Params, step: int, state: RoutedBelief) -> None:
-        """Clamp to bounds (outside the graph: a clamp inside it zeroes the gradient) and tie the precision."""
-        every = self.corner.prior.evidence_tied
-        if every and step % every == 0:
-            self.tie_precision(params)
-        for name, (low, high) in self.corner.bounds().items():
-            params[name].clamp_(low, high)
-        for name, bound in self.corner.likelihood.ceiling(params).items():
-            params[name].copy_(torch.minimum(params[name], bound))
-
-    def tie_precision(self, params: Params, calls: int = 1) -> None:
-        """Move the prior precision to (or, in one call, towards) its evidence fixed point, where it is tied."""
-        noise_var = self.corner.likelihood.noise_var(params)
-        if not self.corner.prior.evidence_tied or noise_var is None:
-            return
-        with torch.no_grad():
-            features = self.corner.backbone.features(params, self.data.train.inputs)
-            for _ in range(calls):
-                tied = mackay_log_precision(features, self.data.train.targets, params[Prior.parameter], noise_var)
-                params[Prior.parameter].copy_(tied.clamp(*self.corner.prior.bounds()[Prior.parameter]))
-
-    def select(self, index: Tensor) -> "CornerProblem":
-        """The replicates ``index`` alone, each with its own stream of mini-batches."""
-        chosen = CornerProblem(
-            self.corner, self.data.select(index), [self.generators[i] for i in index.tolist()], self.batch_size
-        )
-        if self._order is not None:
-            chosen._order, chosen._used = self._order[index], self._used
-        return chosen
-
-    def _nll(self, params: Params, state: RoutedBelief, part: PartBatch) -> Float[Tensor, " B"]:
-        features = self.corner.backbone.features(params, part.inputs)
-        marginals = state.belief.detach().marginals(features)
-        log_prob = self.corner.likelihood.log_partition(params, part.targets, marginals)
-        return -log_prob.mean(-1) + self.data.log_scale
-
-    def _next_rows(self) -> Float[Tensor, "B M"] | Any:
-        rows = self.data.train.targets.shape[-1]
-        assert self.batch_size is not None
-        if self._order is None or self._used + self.batch_size > rows:
-            self._order = torch.stack([torch.randperm(rows, generator=each) for each in self.generators])
-            self._used = 0
-        chosen = self._order[:, self._used : self._used + self.batch_size]
-        self._used += self.batch_size
-        return chosen
+FIXED_NOISE = ("none", "posthoc", "refit")
 
 
 @dataclass(frozen=True)
 class CornerMethod(Method):
     """A cell with the schedule it is trained under.
 
-    ``batch_size`` is refused where the belief is bound to all data: a mini-batch would bind it to another posterior.
+    Parameters
+    ----------
+    batch_size : refused where the belief is bound to all data: a mini-batch would bind it to another posterior.
+    reduction : "sum" minimises the free energy, "mean" the free energy a training point.
+    precision_grid : prior precisions held fixed, all trained at once and chosen from by validation NLL; empty where the
+        precision is the corner's own affair.
+    fixed_noise : the two readings of theory 7.4. "posthoc" trains as always and then sets the noise variance to the
+        mean squared error on the validation part; "refit" holds it at that error of the ``map`` network all along.
     """
 
     name: str
@@ -138,6 +51,14 @@ class CornerMethod(Method):
     scale_targets: bool = True
     batch_size: int | None = None
     dtype: str = "float64"
+    reduction: str = "sum"
+    precision_grid: tuple[float, ...] = ()
+    fixed_noise: str = "none"
+
+    @property
+    def host(self) -> str | None:  # type: ignore[override]
+        """The network whose validation error is the noise of a refit."""
+        return "map" if self.fixed_noise == "refit" else None
 
     def __post_init__(self) -> None:
         if self.batch_size is not None and self.batch_size < 1:
@@ -147,6 +68,17 @@ class CornerMethod(Method):
                 f"mini-batches are for the shared cavity with free routing; {self.name} binds its belief to all rows, "
                 "and a mini-batch would bind it to another posterior. Use batch_size=None, or a scroll_* cell"
             )
+        if self.reduction not in ("sum", "mean"):
+            raise SpecError(f"reduction must be 'sum' or 'mean'; got {self.reduction!r}")
+        if self.fixed_noise not in FIXED_NOISE:
+            raise SpecError(f"fixed_noise must be one of {', '.join(FIXED_NOISE)}; got {self.fixed_noise!r}")
+        if self.precision_grid:
+            require_grid("precision_grid", self.precision_grid, positive=True)
+            if self.corner.routing.name == "mean_closed" or self.corner.prior.evidence_tied:
+                raise SpecError(
+                    f"{self.name} trains or ties its prior precision and takes no precision_grid; use a cell with free "
+                    "or closed routing and evidence_tied=0"
+                )
 
     def fit(
         self,
@@ -157,7 +89,11 @@ class CornerMethod(Method):
         progress: Watcher | None = None,
     ) -> CornerFit:
         """Train one replicate a (split, seed) pair, all of equal shape in one tensor program."""
-        fitted = fit_in_groups(splits, seeds, lambda some, own: self._fit_group(some, own, progress))
+        errors = self._host_errors(splits, host)
+        noise = dict(zip(seeds, errors, strict=True)) if errors else {}
+        fitted = fit_in_groups(
+            splits, seeds, lambda some, own: self._fit_group(some, own, [noise[k] for k in own if noise], progress)
+        )
         return CornerFit(
             method=self.name,
             corner=self.corner,
@@ -169,30 +105,72 @@ class CornerMethod(Method):
             dtype=self.dtype,
         )
 
+    def _host_errors(self, splits: "Sequence[Split]", host: Fit | None) -> list[float]:
+        """Mean squared validation error of the host's means in original units; NaN where it cannot predict."""
+        if self.fixed_noise != "refit":
+            return []
+        if host is None:
+            raise SpecError(f"{self.name} with fixed_noise='refit' needs the fit of map: pass it as host")
+        return [
+            _validation_error(host, k, split) if host.statuses[k].usable else float("nan")
+            for k, split in enumerate(splits)
+        ]
+
     def _fit_group(
-        self, splits: "list[Split]", seeds: list[int], progress: Watcher | None
+        self, splits: "list[Split]", seeds: list[int], noise_vars: list[float], progress: Watcher | None
     ) -> tuple[list[tuple[Replicate, FitStatus]], Trace]:
         data, standardisers = stack_splits(splits, scale_targets=self.scale_targets, dtype=self.dtype)
-        generators = [torch.Generator().manual_seed(seed) for seed in seeds]
-        params = self.corner.init(data.train.inputs, data.train.targets, generators)
-        problem = CornerProblem(self.corner, data, generators, self.batch_size)
-        problem.tie_precision(params, calls=TIED_AT_START)
-        schedule = self._schedule(problem)
-        outcome = train(problem, params, self.corner.frozen, schedule, progress)
-        return self._replicates(outcome, data, standardisers), outcome.trace
+        # Rows run over the precisions of the grid, then replicates; a replicate starts alike under every precision.
+        grid = self.precision_grid or (self.corner.prior.precision,)
+        tiled = data.select(torch.arange(len(seeds)).repeat(len(grid))) if len(grid) > 1 else data
+        generators = [torch.Generator().manual_seed(seed) for seed in seeds * len(grid)]
+        params = self.corner.init(tiled.train.inputs, tiled.train.targets, generators)
+        held = self._held(grid, noise_vars, standardisers)
+        problem = CornerProblem(self.corner, tiled, generators, self.batch_size, self.reduction)
+        problem.tie_precision(params | held, calls=TIED_AT_START)
+        frozen = self.corner.frozen | frozenset(held)
+        outcome = train(problem, params | held, frozen, self._schedule(problem), progress)
+        scores = np.array(outcome.best_validation).reshape(len(grid), len(seeds))
+        best = choose(scores)
+        chosen = outcome.select([int(candidate) * len(seeds) + k for k, candidate in enumerate(best)])
+        said = [self._choice_remarks(scores[:, k], int(best[k])) for k in range(len(seeds))]
+        return self._replicates(chosen, data, standardisers, frozenset(held), said), chosen.trace
+
+    def _held(
+        self, grid: tuple[float, ...], noise_vars: list[float], standardisers: "list[Standardiser]"
+    ) -> dict[str, Tensor]:
+        """Parameters that are not the corner's to choose, one a row."""
+        held, dtype = {}, DTYPES[self.dtype]
+        if self.precision_grid:
+            held[Prior.parameter] = torch.tensor(grid, dtype=dtype).log().repeat_interleave(len(standardisers))
+        if noise_vars:
+            scaled = [var / s.target_scale**2 for var, s in zip(noise_vars, standardisers, strict=True)]
+            held[LOG_NOISE_VAR] = torch.tensor(scaled, dtype=dtype).log().repeat(len(grid))
+        return held
+
+    def _choice_remarks(self, scores: np.ndarray, best: int) -> tuple[str, ...]:
+        grid = self.precision_grid
+        if not grid:
+            return ()
+        held = f"prior precision {grid[best]:g} chosen from {len(grid)} by validation NLL"
+        return (held, *grid_remarks("prior precision", grid, scores, best))
 
     def _schedule(self, problem: CornerProblem) -> Schedule:
-        epoch, own = problem.steps_per_epoch, self.schedule
-        if epoch == 1:
-            return own
-        return Schedule(
-            own.learning_rate, own.max_steps, own.patience, own.threshold, check_every=epoch, trace_every=epoch
-        )
+        epoch = problem.steps_per_epoch
+        return self.schedule if epoch == 1 else replace(self.schedule, check_every=epoch, trace_every=epoch)
 
     def _replicates(
-        self, outcome: Outcome, data: SplitBatch, standardisers: "list[Standardiser]"
+        self,
+        outcome: Outcome,
+        data: SplitBatch,
+        standardisers: "list[Standardiser]",
+        held: frozenset[str],
+        choices: list[tuple[str, ...]],
     ) -> list[tuple[Replicate, FitStatus]]:
         """Bind every replicate's belief at its best parameters and look at what it learned."""
+        if self.fixed_noise == "posthoc":
+            held |= {LOG_NOISE_VAR}
+            outcome = replace(outcome, params=outcome.params | {LOG_NOISE_VAR: self._validation_noise(outcome, data)})
         with torch.no_grad():
             features = self.corner.backbone.features(outcome.params, data.train.inputs)
             routed = self.corner.route(outcome.params, features, data.train.targets)
@@ -200,10 +178,11 @@ class CornerMethod(Method):
         for k, (standardiser, status) in enumerate(zip(standardisers, outcome.statuses, strict=True)):
             params = {name: value[k] for name, value in outcome.params.items()}
             belief = routed.belief.select(torch.tensor(k))
-            at_bound = parameters_at_bound(self.corner, params)
+            at_bound = parameters_at_bound(self.corner, params, held)
             said = (
                 *data_remarks(self.corner, data.train.select(torch.tensor([k])), standardiser.constant_target),
-                *fixed_remarks(self.corner, params, standardiser.target_scale),
+                *fixed_remarks(self.corner, params, standardiser.target_scale, held),
+                *choices[k],
                 *start_remark(outcome.best_steps[k], status),
                 *remarks(self.corner, params, belief, routed.prior_precision[k], features[k], at_bound),
             )
@@ -211,3 +190,16 @@ class CornerMethod(Method):
             replicate = Replicate(params, belief, precision, standardiser, outcome.best_steps[k], at_bound)
             found.append((replicate, FitStatus(status.code, status.detail, said if status.usable else ())))
         return found
+
+    def _validation_noise(self, outcome: Outcome, data: SplitBatch) -> Tensor:
+        """Log of the mean squared validation error of every replicate's mean, in the units trained in."""
+        with torch.no_grad():
+            features = self.corner.backbone.features(outcome.params, data.train.inputs)
+            belief = self.corner.route(outcome.params, features, data.train.targets).belief
+            marginals = belief.marginals(self.corner.backbone.features(outcome.params, data.validation.inputs))
+            return (data.validation.targets - marginals.mean).square().mean(-1).log()
+
+
+def _validation_error(fit: Fit, replicate: int, split: "Split") -> float:
+    part = split.validation
+    return float(np.square(part.targets - fit.predict(part.inputs, replicate=replicate).mean).mean())

@@ -6,7 +6,7 @@ import torch
 from corners.backbones.mlp import MLP
 from corners.beliefs import GammaPrior, InverseGammaPrior, Prior
 from corners.data.batch import stack_splits
-from corners.engine.training import CornerProblem
+from corners.engine.problem import CornerProblem
 from corners.likelihoods.gaussian import Gaussian
 from tests.support.corner_cells import cell
 from tests.support.problems import assert_close, generators, tiny_split

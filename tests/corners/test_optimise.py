@@ -1,5 +1,7 @@
 """Training of replicates: every way to stop, the best state, and replicates that do not touch each other."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -51,6 +53,34 @@ def test_the_state_kept_is_the_best_one_by_validation():
     at_best = (outcome.params["x"] - problem.optimum).square().sum(-1)
     np.testing.assert_array_equal(at_best.numpy(), outcome.best_validation)
     assert outcome.statuses[0].detail == f"step {outcome.best_steps[0]} of {outcome.best_steps[0] + LONG.patience}"
+
+
+class Calibrating(Bowls):
+    """Bowls whose calibration error falls with the first coordinate."""
+
+    def calibration_error(self, params, state):
+        return (params["x"][:, 0] - 0.2).abs()
+
+
+def test_combined_stopping_takes_the_running_median_of_five_plus_the_calibration_error():
+    plain = bowls(apart=0.7)
+    problem = Calibrating(**vars(plain))
+    combined = replace(LONG, stopping="combined", max_steps=60)
+    outcome = run(problem, combined)
+    followed = run(plain, replace(LONG, max_steps=60, patience=1000))  # the same path, to its end
+    for k in range(problem.count):
+        nll = followed.trace.values["validation_nll"][k]
+        first = followed.trace.values["first"][k]
+        criterion = [np.median(nll[max(0, t - 4) : t + 1]) + abs(first[t] - 0.2) for t in range(len(nll))]
+        assert outcome.best_steps[k] == int(np.argmin(criterion))
+        assert outcome.best_validation[k] == nll[outcome.best_steps[k]]
+
+
+def test_combined_stopping_is_refused_where_there_is_no_calibration_error():
+    with pytest.raises(SpecError, match="use validation_nll"):
+        run(bowls(), replace(LONG, stopping="combined"))
+    with pytest.raises(SpecError, match="stopping must be 'validation_nll' or 'combined'; got 'both'"):
+        replace(LONG, stopping="both")
 
 
 def test_patience_counts_checks_that_do_not_improve():

@@ -43,7 +43,7 @@ def test_an_interrupt_in_the_first_group_of_shapes_starts_no_second_one():
 
 def test_an_interrupt_before_anything_was_scored_is_one(monkeypatch):
     """The very first evaluation takes long on a large table: Ctrl-C there must not go on with the next method."""
-    from corners.engine.training import CornerProblem
+    from corners.engine.problem import CornerProblem
 
     def interrupted(self, params, step):
         raise KeyboardInterrupt

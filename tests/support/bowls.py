@@ -50,7 +50,7 @@ class Bowls:
 
     def select(self, index: Tensor) -> "Bowls":
         parts = [part[index] for part in (self.centre, self.optimum, self.nan_from, self.blind_from)]
-        return Bowls(*parts, steps_seen=self.steps_seen, sizes=self.sizes, now=self.now)
+        return type(self)(*parts, steps_seen=self.steps_seen, sizes=self.sizes, now=self.now)
 
 
 def bowls(count: int = 3, *, apart: float = 0.0, seed: int = 1) -> Bowls:

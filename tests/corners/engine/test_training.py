@@ -11,7 +11,8 @@ from corners.covariances._base import Params
 from corners.data.batch import stack_splits
 from corners.engine.cells import CELLS
 from corners.engine.corner import Corner
-from corners.engine.training import CornerMethod, CornerProblem
+from corners.engine.problem import CornerProblem
+from corners.engine.training import CornerMethod
 from corners.errors import SpecError
 from corners.likelihoods.gaussian import Gaussian
 from corners.optimise import Schedule, train
