@@ -1,85 +1,34 @@
-"""The figures of a report: the only module that imports matplotlib, and only when a figure is drawn.
+"""The figures of one comparison. They are narrow, with few columns and large type: readable on a telephone."""
 
-Figures are built with matplotlib's object interface: no pyplot, no global state, nothing to close. They are narrow,
-with few columns and large type, so that they stay readable on a telephone.
-"""
-
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from corners.comparison.figure_data import LEVELS, Bands, Calibration, Marginal, Slice, TrainingCurve
+from corners.comparison.figures._style import (
+    FAINT,
+    GREY,
+    INK,
+    SHARE_COLOURS,
+    SHARE_INK,
+    clip_limit,
+    make_panels,
+    plain,
+    set_title,
+    short,
+)
 from corners.comparison.palette import Style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-WIDTH = 5.4  # inches: text of 10 points is then about 10 pixels on a telephone and 16 on a desk
-PANEL_HEIGHT = 1.9
-DOTS_PER_INCH = 180
-INK, GREY, FAINT = "#1a1a1a", "#6b6b6b", "#d9d9d9"
-SHARE_COLOURS, SHARE_INK = ("#004c7f", "#E69F00", "#c9c9c9"), ("white", INK, INK)
 SHOWN_SHARE = 0.09  # a narrower part of a bar has no room for its number
 GAP_MARKS = (("data", "o", "#0072B2"), ("prior", "s", "#D55E00"), ("total", "D", INK))
-LONGEST_LABEL = 45
 PIT_BINS = 10
-CLIP_FACTOR = 6.0
 PEAK_FACTOR = 2.5
-
-
-def render(figure: "Figure") -> bytes:
-    """The figure as PNG, without a date, so that equal figures are equal bytes.
-
-    One format, at a resolution that stays sharp in print: drawing a second one would double the cost of a report.
-    """
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=DOTS_PER_INCH)
-    figure.set_layout_engine("none")  # the layout moves a little each time it is made: drawn again, it must not
-    return _with_palette(buffer)
-
-
-def _with_palette(png: io.BytesIO) -> bytes:
-    """The same picture in 128 colours of its own: a third of the bytes, and no difference to be seen."""
-    from PIL import Image
-
-    buffer = io.BytesIO()
-    image = Image.open(png).convert("RGB").quantize(128, dither=Image.Dither.NONE)
-    image.save(buffer, format="PNG", optimize=True)
-    return buffer.getvalue()
-
-
-def _panels(count: int, columns: int, *, height: float = PANEL_HEIGHT, **share: Any) -> "tuple[Figure, list[Axes]]":
-    """A figure of ``count`` panels in reading order; what is left of the last row is taken away."""
-    from matplotlib.figure import Figure
-
-    rows = -(-count // columns)
-    figure = Figure(figsize=(WIDTH, rows * height + 0.5), layout="constrained", facecolor="white")
-    axes = list(figure.subplots(rows, columns, squeeze=False, **share).flat)
-    for spare in axes[count:]:
-        spare.remove()
-    for axis in axes[:count]:
-        axis.spines[["top", "right"]].set_visible(False)
-        axis.tick_params(labelsize=9, colors=INK)
-    for axis in axes[max(count - columns, 0) : count]:
-        axis.tick_params(labelbottom=True)  # the last panel of a column may not stand in the last row
-    return figure, axes[:count]
-
-
-def _title(axis: "Axes", text: str) -> None:
-    axis.set_title(_plain(text), fontsize=10, color=INK, loc="left", fontweight="bold")
-
-
-def _plain(text: str) -> str:
-    """Names from data are shown as they are: a dollar sign must not start mathematics."""
-    return text.replace("$", r"\$")
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= LONGEST_LABEL else text[: LONGEST_LABEL - 1] + "…"
 
 
 @dataclass(frozen=True)
@@ -94,8 +43,8 @@ class Difference:
 
 def difference_plot(rows: Sequence[Difference], look: Mapping[str, Style], label: str) -> "Figure":
     """Rows from best to worst; a row far outside the others is clipped, drawn as an arrow, its number kept."""
-    figure, (axis,) = _panels(1, 1, height=0.42 * len(rows) + 0.6)
-    limit = _clip_limit([row.high for row in rows])
+    figure, (axis,) = make_panels(1, 1, height=0.42 * len(rows) + 0.6)
+    limit = clip_limit([row.high for row in rows])
     for place, row in enumerate(rows):
         style = look[row.method]
         clipped = row.mean > limit
@@ -105,34 +54,26 @@ def difference_plot(rows: Sequence[Difference], look: Mapping[str, Style], label
         text = "best" if row.mean == 0.0 and row.low == row.high else f"{row.mean:+.2g}"
         axis.annotate(text, (1.02, place), xycoords=("axes fraction", "data"), va="center", fontsize=9, color=INK)
     axis.axvline(0.0, color=GREY, linewidth=1)
-    axis.set_yticks(range(len(rows)), [_plain(row.method) for row in rows], fontsize=10)
+    axis.set_yticks(range(len(rows)), [plain(row.method) for row in rows], fontsize=10)
     axis.set_ylim(len(rows) - 0.5, -0.5)
     axis.set_xlabel(label, fontsize=10)
     return figure
 
 
-def _clip_limit(ends: Sequence[float]) -> float:
-    """Above this a row is clipped: several times the median of what is above zero, if that hides few rows."""
-    above = np.sort([end for end in ends if np.isfinite(end) and end > 0.0])
-    if above.size < 3 or above[-1] <= CLIP_FACTOR * np.median(above):
-        return np.inf
-    return float(CLIP_FACTOR * np.median(above))
-
-
 def band_plot(where: Slice, bands: Mapping[str, Bands], look: Mapping[str, Style], target: str) -> "Figure":
     """Predictive mean, 50 % and 95 % bands of every method along one slice, in one scale."""
     columns = 2 if len(bands) > 1 else 1
-    figure, axes = _panels(len(bands), columns, sharex=True, sharey=True)
+    figure, axes = make_panels(len(bands), columns, sharex=True, sharey=True)
     for axis, (method, band) in zip(axes, bands.items(), strict=True):
         colour = look[method].colour
         axis.scatter(where.shown_inputs, where.shown_targets, s=7, color=GREY, alpha=0.5, linewidths=0, rasterized=True)
         axis.fill_between(where.grid, *band.outer, color=colour, alpha=0.18, linewidth=0)
         axis.fill_between(where.grid, *band.inner, color=colour, alpha=0.35, linewidth=0)
         axis.plot(where.grid, band.mean, color=colour, linewidth=2)
-        _title(axis, method)
+        set_title(axis, method)
     axes[0].set_ylim(*_robust_limits(where, bands))
-    figure.supxlabel(_plain(_short(where.label)), fontsize=10)
-    figure.supylabel(_plain(_short(target)), fontsize=10)
+    figure.supxlabel(plain(short(where.label)), fontsize=10)
+    figure.supylabel(plain(short(target)), fontsize=10)
     return figure
 
 
@@ -147,7 +88,7 @@ def _robust_limits(where: Slice, bands: Mapping[str, Bands]) -> tuple[float, flo
 
 def calibration_plot(rows: Mapping[str, Calibration], look: Mapping[str, Style]) -> "Figure":
     """A row a method: histogram of the PIT, and coverage minus level, each with its binomial band."""
-    figure, axes = _panels(2 * len(rows), 2, height=1.55, sharex="col", sharey="col")
+    figure, axes = make_panels(2 * len(rows), 2, height=1.55, sharex="col", sharey="col")
     for (method, row), left, right in zip(rows.items(), axes[::2], axes[1::2], strict=True):
         colour = look[method].colour
         left.axhspan(*row.histogram_band(PIT_BINS), color=FAINT, linewidth=0)
@@ -157,7 +98,7 @@ def calibration_plot(rows: Mapping[str, Calibration], look: Mapping[str, Style])
         right.fill_between(LEVELS, low - LEVELS, high - LEVELS, color=FAINT, linewidth=0)
         right.axhline(0.0, color=INK, linewidth=1)
         right.plot(LEVELS, row.coverage - LEVELS, color=colour, linewidth=2)
-        _title(left, method)
+        set_title(left, method)
     axes[0].set_xlim(0.0, 1.0)
     axes[1].set_xlim(0.0, 1.0)
     axes[-2].set_xlabel("PIT, F(y)", fontsize=10)
@@ -169,14 +110,14 @@ def calibration_plot(rows: Mapping[str, Calibration], look: Mapping[str, Style])
 def marginal_plot(rows: Mapping[str, Sequence[Marginal]], look: Mapping[str, Style]) -> "Figure":
     """A row a method: the sampler's draws (grey) and the belief's Gaussian (colour) for a few weights."""
     columns = max(len(row) for row in rows.values())
-    figure, axes = _panels(columns * len(rows), columns, height=1.5)
+    figure, axes = make_panels(columns * len(rows), columns, height=1.5)
     for place, (method, row) in enumerate(rows.items()):
         panels = axes[place * columns : (place + 1) * columns]
         for axis, marginal in zip(panels, row, strict=False):
             _draw_marginal(axis, marginal, look[method].colour)
         for spare in panels[len(row) :]:
             spare.remove()
-        _title(panels[0], method)
+        set_title(panels[0], method)
     return figure
 
 
@@ -200,7 +141,7 @@ def _draw_marginal(axis: "Axes", marginal: Marginal, colour: str) -> None:
 
 def share_plot(shares: Mapping[str, Sequence[float]], names: Sequence[str]) -> "Figure":
     """A stacked bar a method: shares that add to one, the same order and colours everywhere."""
-    figure, (axis,) = _panels(1, 1, height=0.36 * len(shares) + 0.8)
+    figure, (axis,) = make_panels(1, 1, height=0.36 * len(shares) + 0.8)
     lefts = np.zeros(len(shares))
     for k, name in enumerate(names):
         widths = np.array([row[k] for row in shares.values()])
@@ -210,7 +151,7 @@ def share_plot(shares: Mapping[str, Sequence[float]], names: Sequence[str]) -> "
             text = f"{widths[place]:.0%}"
             axis.text(middle, float(place), text, ha="center", va="center", fontsize=9, color=SHARE_INK[k])
         lefts += widths
-    axis.set_yticks(range(len(shares)), [_plain(name) for name in shares], fontsize=10)
+    axis.set_yticks(range(len(shares)), [plain(name) for name in shares], fontsize=10)
     axis.set_ylim(len(shares) - 0.4, -0.6)
     axis.set_xlim(0.0, 1.0)
     axis.set_xlabel("share of the predictive variance", fontsize=10)
@@ -221,7 +162,7 @@ def share_plot(shares: Mapping[str, Sequence[float]], names: Sequence[str]) -> "
 def gap_plot(panels: Mapping[str, Mapping[str, tuple[float, float, float]]]) -> "Figure":
     """A panel a pair of objectives, a row a method: data, prior and total gap; left of zero the order is reversed."""
     rows = list(next(iter(panels.values())))
-    figure, axes = _panels(len(panels), 1, height=0.36 * len(rows) + 0.8)
+    figure, axes = make_panels(len(panels), 1, height=0.36 * len(rows) + 0.8)
     for axis, (title, gaps) in zip(axes, panels.items(), strict=True):
         values = np.array([gaps[name] for name in rows])
         _signed_log_axis(axis, values[np.isfinite(values)])
@@ -230,9 +171,9 @@ def gap_plot(panels: Mapping[str, Mapping[str, tuple[float, float, float]]]) -> 
             places = np.arange(len(rows)) + 0.18 * (k - 1)
             axis.plot(values[known, k], places[known], marker, color=colour, markersize=7, linestyle="none", label=name)
         axis.axvline(0.0, color=GREY, linewidth=1)
-        axis.set_yticks(range(len(rows)), [_plain(name) for name in rows], fontsize=10)
+        axis.set_yticks(range(len(rows)), [plain(name) for name in rows], fontsize=10)
         axis.set_ylim(len(rows) - 0.5, -0.5)
-        _title(axis, title)
+        set_title(axis, title)
     axes[-1].set_xlabel("gap, nats over the training part", fontsize=10)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper left", ncols=3, fontsize=9, frameon=False)
     return figure
@@ -258,14 +199,14 @@ def _power(exponent: int) -> str:
 
 def trace_plot(curves: Mapping[str, Sequence[TrainingCurve]], look: Mapping[str, Style]) -> "Figure":
     """Validation NLL while training: a panel a method, a line a seed, a dot at the state that was kept."""
-    figure, axes = _panels(len(curves), 2 if len(curves) > 1 else 1)
+    figure, axes = make_panels(len(curves), 2 if len(curves) > 1 else 1)
     for axis, (method, lines) in zip(axes, curves.items(), strict=True):
         for line in lines:
             axis.plot(line.steps, line.values, color=look[method].colour, linewidth=1, alpha=0.7)
             axis.plot(line.selected_step, line.selected_value, "o", color=INK, markersize=4, zorder=3)
         axis.set_ylim(*_trace_limits(lines))
         axis.locator_params(axis="x", nbins=4)
-        _title(axis, method)
+        set_title(axis, method)
     figure.supxlabel("step", fontsize=10)
     figure.supylabel("validation NLL, nats per point", fontsize=10)
     return figure
