@@ -123,11 +123,4 @@ class View:
         """
         tables = [self.ranked(dataset, name) for dataset in self.core]
         rows = [row.name for row in self.rows if tables and all(row.name in table for table in tables)]
-        found = {
-            row: np.array([np.nanmean(table[row]) if _any(table[row]) else np.nan for table in tables]) for row in rows
-        }
-        return {row: values for row, values in found.items() if not np.isnan(values).any()}
-
-
-def _any(values: Array) -> bool:
-    return not bool(np.isnan(values).all())
+        return {row: np.array([np.nanmean(table[row]) for table in tables]) for row in rows}

@@ -83,7 +83,7 @@ def _ranks_note(values: dict, blocks: int) -> tuple[str, ...]:
     test, apart = friedman_test(values), nemenyi_critical_difference(len(values), blocks)
     return (
         f"1 is best. Friedman's test of equal mean ranks: {p_value(test.p)}; Nemenyi's critical difference at 5 %: "
-        f"{number(apart, 3).text}. A data set counts once, by its mean over seeds: few data sets leave both tests blunt.",
+        f"{number(apart, 3).text}. A data set counts once, by its mean over seeds; few of them leave both blunt.",
     )
 
 
