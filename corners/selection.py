@@ -1,42 +1,55 @@
-"""Choosing one candidate of a grid by validation NLL, and saying how much the choice is worth."""
+"""Which candidate of a grid validation NLL chooses, and what is to be said of the choice."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from corners.types import Array, Float, Int
+from corners.types import Array, Float
+
+Candidate = Mapping[str, float]
+"""One point of a grid: hyperparameters by name."""
 
 FLAT = 1e-3
-"""Nats a point between the best and the worst of a grid below which its choice means nothing."""
+"""Range of validation NLL, in nats a point, below which a grid does not tell its values apart."""
+
+NOT_FINITE = "validation NLL is finite nowhere on the grid: nothing can be chosen by it"
 
 
-def choose(scores: Float[Array, "C K"]) -> Int[Array, " K"]:
-    """The candidate of the lowest score, a replicate; NaN counts as infinitely bad.
-
-    Where no candidate has a finite score the first is taken: its own status says that it failed.
-
-    Example
-    -------
-    >>> choose(np.array([[2.0, np.nan], [1.0, 3.0]])).tolist()
-    [1, 1]
-    """
-    return np.where(np.isnan(scores), np.inf, scores).argmin(axis=0)
-
-
-def grid_remarks(name: str, grid: Sequence[float], scores: Float[Array, " C"], chosen: int) -> tuple[str, ...]:
-    """Sentences where the optimum is at the edge of a grid, or the grid is flat.
+def best_candidate(scores: Float[Array, " C"]) -> int | None:
+    """Position of the lowest finite score; None where none is finite, for then nothing has been chosen.
 
     Example
     -------
-    >>> grid_remarks("penalty", [0.1, 1.0, 10.0], np.array([3.0, 2.0, 1.0]), 2)
-    ('penalty 10 is at the edge of its grid',)
+    >>> best_candidate(np.array([np.nan, 2.0, 1.0])), best_candidate(np.array([np.inf, np.nan]))
+    (2, None)
     """
-    if len(set(grid)) < 2:
-        return ()
-    said = []
-    if grid[chosen] in (min(grid), max(grid)):
-        said.append(f"{name} {grid[chosen]:g} is at the edge of its grid")
-    finite = scores[np.isfinite(scores)]
-    if len(finite) == len(scores) and np.ptp(finite) < FLAT:
-        said.append(f"the grid of {name} is flat: its validation NLLs differ by {np.ptp(finite):.1g} nats")
+    finite = np.isfinite(scores)
+    return int(np.where(finite, scores, np.inf).argmin()) if finite.any() else None
+
+
+def choice_remarks(candidates: Sequence[Candidate], scores: Float[Array, " C"], best: int) -> tuple[str, ...]:
+    """Hyperparameters whose chosen value is at the edge of its grid, or about which the scores say nothing.
+
+    Each is judged with the others at their chosen values, and only where its grid has two values at least.
+
+    Example
+    -------
+    >>> choice_remarks([{"penalty": 0.1}, {"penalty": 1.0}], np.array([2.0, 1.5]), 1)
+    ('penalty 1 is at the edge of its grid',)
+    """
+    chosen, said = candidates[best], []
+    for name, value in chosen.items():
+        others = {key: each for key, each in chosen.items() if key != name}
+        profile = {
+            candidate[name]: float(score)
+            for candidate, score in zip(candidates, scores, strict=True)
+            if others.items() <= candidate.items()
+        }
+        if len(profile) < 2:
+            continue
+        words = name.replace("_", " ")
+        if value in (min(profile), max(profile)):
+            said.append(f"{words} {value:g} is at the edge of its grid")
+        if max(profile.values()) - min(profile.values()) < FLAT:
+            said.append(f"validation NLL hardly depends on {words} (range below {FLAT:g} nat over its grid)")
     return tuple(said)

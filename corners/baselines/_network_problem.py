@@ -1,6 +1,6 @@
 """The objective that the baselines made of networks share: a penalised likelihood of many networks at once."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from jaxtyping import Float
 from torch import Tensor, minimum
@@ -15,13 +15,25 @@ WEIGHTS = "weights"
 
 @dataclass(frozen=True)
 class MapProblem:
-    """``Σ_n -log p(y_n | wᵀψ_n) + ½ λ ‖w‖² + λ_bb ‖W_hidden‖²`` for every pair of replicate and penalty λ."""
+    """``Σ_n -log p(y_n | wᵀψ_n) + ½ λ ‖w‖² + λ_bb ‖W_hidden‖²`` for every pair of replicate and penalty λ.
+
+    ``λ`` is halved: beside a log likelihood it is the precision of a Gaussian prior on ``w``. Where a publication says
+    "penalty 0.1" without the half it may mean ``0.1 ‖w‖²``, which is ``λ = 0.2`` here.
+
+    Parameters
+    ----------
+    noise : "learned" by gradient; or "validation": the variance is 1 while training, so that the sum is half the sum of
+        squared residuals (up to a constant), and the mean square of the validation residuals in all that is scored.
+    reduction : "mean" divides the sum over points by their number, and leaves both penalties as they are.
+    """
 
     backbone: Backbone
     likelihood: Gaussian
     data: SplitBatch
     penalties: Float[Tensor, " B"]
     backbone_penalty: float
+    noise: str = field(default="learned", kw_only=True)
+    reduction: str = field(default="sum", kw_only=True)
 
     @property
     def count(self) -> int:
@@ -29,21 +41,28 @@ class MapProblem:
         return self.data.count
 
     def objective(self, params: Params, step: int) -> tuple[Float[Tensor, " B"], None]:
-        """The penalised negative log likelihood, a total in nats."""
+        """The penalised negative log likelihood in nats, a total unless the reduction is a mean."""
+        losses = self.losses(params, step)
+        misfit = losses.mean(-1) if self.reduction == "mean" else losses.sum(-1)
         penalty = 0.5 * self.penalties * self.squared_norm(params)
-        return self.losses(params, step).sum(-1) + penalty + self.backbone_penalty * self.backbone.penalty(params), None
+        return misfit + penalty + self.backbone_penalty * self.backbone.penalty(params), None
 
     def validation(self, params: Params, state: None) -> Float[Tensor, " B"]:
         """Mean NLL of the validation part."""
-        return self._nll(params, self.data.validation)
+        return self._nll(self.scored(params), self.data.validation)
 
     def watched(self, params: Params, state: None) -> dict[str, Float[Tensor, " B"]]:
         """Test NLL and noise scale for the trace."""
-        noise_scale = self.noise_scale(params) * self.data.log_scale.exp()
-        return {"test_nll": self._nll(params, self.data.test), "noise_scale": noise_scale}
+        own = self.scored(params)
+        return {
+            "test_nll": self._nll(own, self.data.test),
+            "noise_scale": self.noise_scale(own) * self.data.log_scale.exp(),
+        }
 
     def adjust(self, params: Params, step: int, state: None) -> None:
-        """Clamp the noise."""
+        """Clamp the noise that is learned."""
+        if self.noise != "learned":
+            return
         for name, (low, high) in self.likelihood.bounds().items():
             params[name].clamp_(low, high)
         for name, bound in self.likelihood.ceiling(params).items():
@@ -53,14 +72,25 @@ class MapProblem:
         """The pairs ``index`` alone."""
         return replace(self, data=self.data.select(index), penalties=self.penalties[index])
 
+    def scored(self, params: Params) -> Params:
+        """The parameters that predictions are made with: those trained, with the noise of the validation residuals."""
+        if self.noise == "learned":
+            return params
+        part, floor = self.data.validation, self.likelihood.bounds()[LOG_NOISE_VAR][0]
+        mean_square = (part.targets - self.mean(params, part)).square().mean(-1)
+        return params | {LOG_NOISE_VAR: mean_square.log().clamp(min=floor)}
+
+    def mean(self, params: Params, part: PartBatch) -> Float[Tensor, "B N"]:
+        """Predictive mean of every point, in the units trained in."""
+        return (self.backbone.features(params, part.inputs) @ params[WEIGHTS][..., None])[..., 0]
+
     def losses(self, params: Params, step: int) -> Float[Tensor, "B N"]:
         """What the objective sums over the training points."""
         return -self.log_prob(params, self.data.train)
 
     def log_prob(self, params: Params, part: PartBatch) -> Float[Tensor, "B N"]:
         """Log predictive density of every point, in the units trained in."""
-        latent = (self.backbone.features(params, part.inputs) @ params[WEIGHTS][..., None])[..., 0]
-        return self.likelihood.log_prob(params, part.targets, latent)
+        return self.likelihood.log_prob(params, part.targets, self.mean(params, part))
 
     def squared_norm(self, params: Params) -> Float[Tensor, " B"]:
         """What the penalty λ multiplies, halved."""

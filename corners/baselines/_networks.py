@@ -1,4 +1,4 @@
-"""The fit and the training that the baselines made of networks share: a grid at once, chosen by validation NLL."""
+"""The training that the baselines made of networks share: a grid at once, chosen by validation NLL."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -12,16 +12,17 @@ from torch import Tensor
 
 from corners.backbones._base import Backbone
 from corners.backbones.mlp import MLP
+from corners.baselines._network_fit import NetworkFit, NetworkReplicate
 from corners.baselines._network_problem import WEIGHTS, MapProblem
 from corners.covariances._base import Params
 from corners.data.batch import DTYPES, SplitBatch, stack_splits
 from corners.data.standardiser import Standardiser
 from corners.errors import SpecError
-from corners.likelihoods.gaussian import Gaussian
-from corners.method import Fit, FitStatus, LastLayer, Method, Trace
+from corners.likelihoods.gaussian import LOG_NOISE_VAR, Gaussian
+from corners.method import Fit, FitStatus, Method, Trace
 from corners.optimise import Outcome, Schedule, Watcher, fit_in_groups, train
-from corners.predictive.mixture import MixturePredictive
-from corners.protocols import Protocol, require_penalty_grid
+from corners.protocols import CHOICES, Protocol, require_penalty_grid
+from corners.selection import NOT_FINITE, Candidate, best_candidate, choice_remarks
 from corners.types import Array
 
 if TYPE_CHECKING:
@@ -42,89 +43,6 @@ BEST_TO_WORST = (
 """Codes from the one that asks for no care to those after which nothing can be predicted."""
 
 M = TypeVar("M", bound="NetworkMethod")
-Candidate = Mapping[str, float]
-"""One point of the grid: hyperparameters by name, ``penalty`` among them."""
-
-
-def derived_seed(seed: int, *key: int) -> int:
-    """A seed for one use of ``seed``: other keys give streams that have nothing to do with one another.
-
-    Example
-    -------
-    >>> derived_seed(5, 1) == derived_seed(5, 1), derived_seed(5, 1) == derived_seed(5, 2)
-    (True, False)
-    """
-    return int(np.random.SeedSequence(seed % 2**64, spawn_key=key).generate_state(1, np.uint64)[0])
-
-
-def validation_scores(predictive: MixturePredictive, split: "Split") -> dict[str, float]:
-    """NLL of a mixture, and of the Gaussian with its moments, on the validation part (nats a point, original units)."""
-    targets = split.validation.targets
-    return {
-        "validation_nll": -float(predictive.log_prob(targets).mean()),
-        "moment_matched_validation_nll": -float(predictive.moment_matched.log_prob(targets).mean()),
-    }
-
-
-@dataclass(frozen=True)
-class NetworkReplicate:
-    """The trained networks of one replicate (one, or the members of an ensemble) and the candidate validation chose."""
-
-    members: tuple[Params, ...]
-    chosen: Candidate
-    best_step: int
-    standardiser: Standardiser
-
-    @property
-    def params(self) -> Params:
-        """Parameters of the network, or of the first."""
-        return self.members[0]
-
-
-@dataclass(frozen=True)
-class NetworkFit(Fit):
-    """Fit of networks: points, hence no belief to compare with a posterior."""
-
-    method: str
-    backbone: Backbone
-    likelihood: Gaussian
-    seeds: tuple[int, ...]
-    statuses: tuple[FitStatus, ...]
-    replicates: tuple[NetworkReplicate | None, ...]
-    trace: Trace
-    seconds: float
-    dtype: str = "float64"
-    found: tuple[Mapping[str, float], ...] = ()
-    """What a method adds to ``learned``, a replicate."""
-
-    def features(self, inputs: Float[Array, "..."], *, replicate: int = 0) -> Float[Array, "N H"] | None:
-        """Features of inputs in original units."""
-        return self._features(inputs, replicate).double().numpy()
-
-    def last_layer(self, replicate: int, split: "Split") -> LastLayer | None:
-        """None: a point estimate is no belief."""
-        return None
-
-    def learned(self, replicate: int) -> dict[str, float]:
-        """``noise_scale`` (original units), the chosen ``penalty``, ``steps`` and what the method adds."""
-        own = self.replicates[replicate]
-        if own is None:
-            return {}
-        noise_scale = float(self.likelihood.noise_var(own.params).sqrt()) * own.standardiser.target_scale
-        found = self.found[replicate] if self.found else {}
-        return {"noise_scale": noise_scale, **own.chosen, "steps": float(own.best_step), **found}
-
-    def _features(self, inputs: Array, replicate: int, member: int = 0) -> Tensor:
-        own = self._usable(replicate)
-        scaled = torch.tensor(own.standardiser.inputs(inputs), dtype=DTYPES[self.dtype])
-        with torch.no_grad():
-            return self.backbone.features(own.members[member], scaled)
-
-    def _usable(self, replicate: int) -> NetworkReplicate:
-        own, status = self.replicates[replicate], self.statuses[replicate]
-        if own is None or not status.usable:
-            raise SpecError(f"{self.method}, seed {self.seeds[replicate]}: {status.sentence}")
-        return own
 
 
 @dataclass(frozen=True)
@@ -132,6 +50,7 @@ class NetworkMethod(Method):
     """Every candidate of the grid is trained at once and validation NLL chooses, a replicate at a time.
 
     A subclass says which fit it returns; it may add hyperparameters to the grid, members, and a problem of its own.
+    ``noise`` and ``reduction`` are those of :class:`MapProblem`.
     """
 
     backbone: Backbone = field(default_factory=MLP)
@@ -141,10 +60,20 @@ class NetworkMethod(Method):
     schedule: Schedule = field(default_factory=lambda: Schedule(0.01, 5000, 100, 1e-6))
     scale_targets: bool = True
     dtype: str = "float64"
+    noise: str = "learned"
+    reduction: str = "sum"
     name: str = ""
 
     def __post_init__(self) -> None:
         require_penalty_grid(self.penalty_grid)
+        for name in ("noise", "reduction"):
+            if getattr(self, name) not in CHOICES[name]:
+                raise SpecError(f"{name} must be one of {', '.join(CHOICES[name])}; got {getattr(self, name)!r}")
+        if self.noise == "validation" and self.likelihood.noise_scale is not None:
+            raise SpecError(
+                f"noise='validation' takes the noise from the validation residuals, but the likelihood gives "
+                f"noise_scale={self.likelihood.noise_scale}; leave one of the two out"
+            )
 
     @classmethod
     def example(cls: type[M]) -> M:
@@ -162,6 +91,8 @@ class NetworkMethod(Method):
             schedule=schedule,
             scale_targets=protocol.scale_targets,
             dtype=protocol.dtype,
+            noise=protocol.noise,
+            reduction=protocol.reduction,
         )
 
     @property
@@ -207,7 +138,16 @@ class NetworkMethod(Method):
 
     def _problem(self, data: SplitBatch, seeds: list[int], size: int) -> MapProblem:
         """The problem of all rows, of ``size`` features; ``seeds`` are the replicates', one a row."""
-        return MapProblem(self.backbone, self.likelihood, data, self._column("penalty", seeds), self.backbone_penalty)
+        penalties = self._column("penalty", seeds)
+        return MapProblem(
+            self.backbone,
+            self.likelihood,
+            data,
+            penalties,
+            self.backbone_penalty,
+            noise=self.noise,
+            reduction=self.reduction,
+        )
 
     def _column(self, name: str, seeds: list[int]) -> Float[Tensor, " B"]:
         """One hyperparameter of every row."""
@@ -225,11 +165,17 @@ class NetworkMethod(Method):
         params = self._init(tiled, [torch.Generator().manual_seed(seed) for seed in starts * len(self.candidates)])
         problem = self._problem(tiled, seeds * blocks, params[WEIGHTS].shape[-1])
         frozen = self.likelihood.frozen | self.backbone.frozen
+        if self.noise == "validation":
+            frozen |= {LOG_NOISE_VAR}
         outcome = train(problem, params, frozen, self.schedule, progress)
-        return self._choose(problem, outcome, standardisers)
+        with torch.no_grad():
+            kept = replace(outcome, params=problem.scored(outcome.params))
+        return self._choose(problem, kept, standardisers)
 
     def _init(self, data: SplitBatch, generators: list[torch.Generator]) -> Params:
         params = self.likelihood.init(data.train.targets)
+        if self.noise == "validation":
+            params[LOG_NOISE_VAR] = torch.zeros_like(params[LOG_NOISE_VAR])
         params |= self.backbone.init(data.train.inputs.shape[-1], generators, data.train.inputs.dtype)
         with torch.no_grad():
             size = self.backbone.features(params, data.train.inputs[:, :1]).shape[-1]
@@ -244,35 +190,30 @@ class NetworkMethod(Method):
         self, problem: MapProblem, outcome: Outcome, standardisers: list[Standardiser]
     ) -> tuple[list[tuple[NetworkReplicate, FitStatus]], Trace]:
         count, grid = len(standardisers), len(self.candidates)
-        best = self._scores(problem, outcome, count).argmin(axis=0)
-        rows = np.arange(len(outcome.statuses)).reshape(grid, -1, count)[best, :, np.arange(count)]
-        found = []
+        scores = self._scores(problem, outcome, count)
+        layout = np.arange(len(outcome.statuses)).reshape(grid, -1, count)
+        found, rows = [], np.empty((count, layout.shape[1]), dtype=int)
         for k, standardiser in enumerate(standardisers):
-            candidate, own = self.candidates[int(best[k])], rows[k].tolist()
+            best = best_candidate(scores[:, k])
+            rows[k] = layout[best or 0, :, k]
+            own = rows[k].tolist()
             members = tuple({name: value[row] for name, value in outcome.params.items()} for row in own)
             best_step = max(outcome.best_steps[row] for row in own)
-            status = self._status([outcome.statuses[row] for row in own], candidate, outcome.interrupted)
-            found.append((NetworkReplicate(members, candidate, best_step, standardiser), status))
+            status = self._status([outcome.statuses[row] for row in own], scores[:, k], outcome.interrupted)
+            found.append((NetworkReplicate(members, self.candidates[best or 0], best_step, standardiser), status))
         # A mean over members; NaN once the first of them has stopped.
         values = {name: value[rows].mean(axis=1) for name, value in outcome.trace.values.items()}
         return found, Trace(outcome.trace.steps, values)
 
-    def _status(self, members: list[FitStatus], candidate: Candidate, interrupted: bool) -> FitStatus:
-        """The worst of the members', with remarks on the choice."""
+    def _status(self, members: list[FitStatus], scores: Float[Array, " C"], interrupted: bool) -> FitStatus:
+        """The worst of the members', with remarks on the choice that the scores of the candidates led to."""
         worst = max(members, key=lambda status: BEST_TO_WORST.index(status.code))
         code, detail = worst.code, worst.detail
         if len(members) > 1:
             detail = f"the worst of {len(members)} members: {detail}"
-        if not worst.usable:
-            return FitStatus(code, detail)
+        best = best_candidate(scores)
+        if not worst.usable or best is None:
+            return FitStatus("failed", NOT_FINITE) if worst.usable else FitStatus(code, detail)
         if interrupted:
             code = "interrupted"  # the grid is not finished, whichever candidate leads
-        return FitStatus(code, detail, self._edge_remarks(candidate))
-
-    def _edge_remarks(self, candidate: Candidate) -> tuple[str, ...]:
-        said = []
-        for name, value in candidate.items():
-            grid = {each[name] for each in self.candidates}
-            if len(grid) > 1 and value in (min(grid), max(grid)):
-                said.append(f"{name} {value:g} is at the edge of its grid")
-        return tuple(said)
+        return FitStatus(code, detail, choice_remarks(self.candidates, scores, best))

@@ -8,8 +8,9 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
+from corners.baselines._network_fit import NetworkFit, derived_seed, validation_scores
 from corners.baselines._network_problem import WEIGHTS, MapProblem
-from corners.baselines._networks import NetworkFit, NetworkMethod, derived_seed, validation_scores
+from corners.baselines._networks import NetworkMethod
 from corners.errors import SpecError
 from corners.method import METHODS
 from corners.optimise import Outcome
@@ -58,8 +59,9 @@ class DeepEnsembleFit(NetworkFit):
 class DeepEnsemble(NetworkMethod):
     """``members`` networks as ``map`` trains them, each stopped on its own; one penalty for all of them.
 
-    The penalty is chosen by the validation NLL of the mixture. The first member starts from the seed's own network, so
-    that one member is ``map``; the others start from seeds derived from it.
+    The penalty is chosen by the validation NLL of the mixture; a noise from validation is each member's own. The first
+    member starts from the seed's own network, so that one member is ``map``; the others start from seeds derived from
+    it.
 
     Reference: Lakshminarayanan et al. (2017), Simple and scalable predictive uncertainty estimation using deep
     ensembles, section 2.4; without its adversarial training, and with one noise variance a member.

@@ -7,14 +7,16 @@ from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from corners.backbones._base import Backbone
 from corners.baselines._gaussian_head import GaussianHead, GaussianHeadFit, backbone_params
+from corners.baselines._network_fit import NetworkFit
 from corners.baselines._network_problem import WEIGHTS
-from corners.baselines._networks import NetworkFit, NetworkMethod
+from corners.baselines._networks import NetworkMethod
 from corners.baselines._peers import import_peer, peer_version
 from corners.covariances._base import Params
 from corners.data.standardiser import Standardiser
@@ -24,6 +26,7 @@ from corners.method import METHODS, Fit, FitStatus, Method
 from corners.numerics import LOG_2PI
 from corners.optimise import Schedule, Watcher
 from corners.protocols import Protocol, require_penalty_grid
+from corners.selection import best_candidate, choice_remarks
 
 if TYPE_CHECKING:
     from corners.data.split import Split
@@ -134,7 +137,8 @@ class Laplace(Method):
         "marginal_likelihood": where the library's evidence is maximal, which keeps ``w_MAP`` fixed (it is the evidence
         of theory 3 where ``w_MAP`` is the optimum at that λ and σ, and lower elsewhere).
     precision_grid : the λ that validation chooses from.
-    noise : σ as the network "learned" it, or the root mean square of its "validation" residuals.
+    noise : σ as the network "learned" it, or the root mean square of its "validation" residuals, which a network that
+        takes its own noise from there demands.
 
     Raises
     ------
@@ -158,6 +162,8 @@ class Laplace(Method):
             raise SpecError(f"structure must be one of {', '.join(STRUCTURES)}; got {self.structure!r}")
         if self.noise not in NOISES:
             raise SpecError(f"noise must be one of {', '.join(NOISES)}; got {self.noise!r}")
+        if self.noise == "learned" and self.network.noise == "validation":
+            raise SpecError("the network takes its noise from validation and learns none; give noise='validation'")
         require_penalty_grid(self.precision_grid)
         chosen = self.prior_precision
         if not (chosen in SELECTIONS if isinstance(chosen, str) else 0.0 < chosen < float("inf")):
@@ -170,9 +176,9 @@ class Laplace(Method):
 
     @classmethod
     def from_protocol(cls, protocol: Protocol, backbone: Backbone) -> "Laplace":
-        """MAP under the protocol; λ from the protocol's penalties by validation NLL."""
+        """MAP under the protocol; λ from the protocol's penalties by validation NLL, which may be one alone."""
         network = METHODS.get("map").from_protocol(protocol, backbone)
-        return cls(network, precision_grid=protocol.penalty_grid)
+        return cls(network, precision_grid=protocol.penalty_grid, noise=protocol.noise)
 
     @property
     def schedule(self) -> Schedule:
@@ -230,15 +236,12 @@ class Laplace(Method):
 
     def _choose_by_validation(self, posterior: Any, layer: TrainedLayer) -> tuple[str, ...]:
         grid = self.precision_grid
-        scores = [_validation_nll(posterior, layer, precision) for precision in grid]
-        if min(scores) == math.inf:
+        scores = np.array([_validation_nll(posterior, layer, precision) for precision in grid])
+        best = best_candidate(scores)
+        if best is None:
             raise ArithmeticError("the posterior is proper at no prior precision of the grid; give larger ones")
-        best = grid[scores.index(min(scores))]
-        posterior.prior_precision = best
-        if len(grid) > 1 and min(scores) == max(scores):
-            return (f"validation NLL is the same at every prior precision: {best:g} was taken",)
-        at_edge = len(grid) > 1 and best in (min(grid), max(grid))
-        return (f"prior precision {best:g} is at the edge of its grid",) if at_edge else ()
+        posterior.prior_precision = grid[best]
+        return choice_remarks([{"prior_precision": precision} for precision in grid], scores, best)
 
 
 def _validation_nll(posterior: Any, layer: TrainedLayer, precision: float) -> float:

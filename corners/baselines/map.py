@@ -6,8 +6,9 @@ from typing import Any
 import torch
 from jaxtyping import Float
 
+from corners.baselines._network_fit import NetworkFit
 from corners.baselines._network_problem import WEIGHTS, MapProblem
-from corners.baselines._networks import NetworkFit, NetworkMethod
+from corners.baselines._networks import NetworkMethod
 from corners.beliefs import Marginals
 from corners.method import METHODS
 from corners.predictive._base import Predictive
@@ -33,6 +34,15 @@ class MapFit(NetworkFit):
 @dataclass(frozen=True)
 class Map(NetworkMethod):
     """MAP network; every penalty of the grid is trained at once and validation NLL chooses, a replicate at a time.
+
+    A penalty λ adds ``½ λ ‖w‖²`` to the negative log likelihood. A penalty published without the half may mean
+    ``λ ‖w‖²``; to have it, give twice the number.
+
+    Parameters
+    ----------
+    noise : "learned" with the network; or the mean square of its "validation" residuals, the variance being 1 while
+        the network trains.
+    reduction : "sum" of the data term over the training points, or "mean"; penalties are the same beside either.
 
     Example
     -------

@@ -10,14 +10,16 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from corners.baselines._network_fit import NetworkFit, derived_seed, validation_scores
 from corners.baselines._network_problem import WEIGHTS, MapProblem
-from corners.baselines._networks import Candidate, NetworkFit, NetworkMethod, derived_seed, validation_scores
+from corners.baselines._networks import NetworkMethod
 from corners.covariances._base import Params
 from corners.data.batch import PartBatch, SplitBatch
 from corners.errors import SpecError
 from corners.method import METHODS
 from corners.predictive.gaussian import GaussianPredictive
 from corners.predictive.mixture import MixturePredictive
+from corners.selection import Candidate
 from corners.types import Array
 
 if TYPE_CHECKING:
@@ -65,6 +67,11 @@ class DropoutProblem(MapProblem):
         weights = params[WEIGHTS] / (1.0 - self.rates)[:, None]
         latent = (dropped @ weights[..., None])[..., 0]
         return -self.likelihood.log_prob(params, self.data.train.targets, latent)
+
+    def mean(self, params: Params, part: PartBatch) -> Float[Tensor, "B N"]:
+        """Mean over the passes, the centre of the residuals that a noise from validation is made of."""
+        weights = passes_of(params[WEIGHTS], self.pass_draws, self.rates).mean(1)
+        return (self.backbone.features(params, part.inputs) @ weights[..., None])[..., 0]
 
     def log_prob(self, params: Params, part: PartBatch) -> Float[Tensor, "B N"]:
         """Log density of the mixture over the passes."""
@@ -126,6 +133,7 @@ class McDropout(NetworkMethod):
     rate_grid : probabilities, in [0, 1), that a feature is dropped; with the penalty, chosen by validation NLL of the
         mixture. Rate 0 is ``map``.
     passes : components of the mixture; their masks are derived from the replicate's seed.
+    noise : "learned", or the mean square of the "validation" residuals of the mean over the passes.
 
     Reference: Gal and Ghahramani (2016), Dropout as a Bayesian approximation, section 4; dropout only where the cells
     of the design space are uncertain too, at the last layer.
@@ -166,6 +174,8 @@ class McDropout(NetworkMethod):
             data,
             self._column("penalty", seeds),
             self.backbone_penalty,
+            noise=self.noise,
+            reduction=self.reduction,
             rates=self._column("rate", seeds),
             seeds=tuple(seeds),
             pass_draws=torch.stack([own[seed] for seed in seeds]),

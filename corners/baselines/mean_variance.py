@@ -9,8 +9,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from corners.backbones._base import Backbone
+from corners.baselines._network_fit import NetworkFit
 from corners.baselines._network_problem import WEIGHTS, MapProblem
-from corners.baselines._networks import NetworkFit, NetworkMethod
+from corners.baselines._networks import NetworkMethod
 from corners.covariances._base import Params
 from corners.data.batch import PartBatch, SplitBatch
 from corners.errors import SpecError
@@ -18,6 +20,7 @@ from corners.likelihoods.gaussian import LOG_NOISE_VAR, Gaussian
 from corners.method import METHODS, Fit, FitStatus
 from corners.optimise import Watcher
 from corners.predictive.gaussian import GaussianPredictive
+from corners.protocols import Protocol
 from corners.types import Array
 
 if TYPE_CHECKING:
@@ -123,6 +126,13 @@ class MeanVariance(NetworkMethod):
             raise SpecError(
                 f"beta must lie in [0, 1]: 0 is the NLL, 1 trains the mean by squared error; got {self.beta}"
             )
+        if self.noise != "learned":
+            raise SpecError(f"mean_variance learns a variance a point: noise must be 'learned'; got {self.noise!r}")
+
+    @classmethod
+    def from_protocol(cls, protocol: Protocol, backbone: Backbone) -> "MeanVariance":
+        """As the protocol says, but for the noise, which is what this method learns."""
+        return super().from_protocol(replace(protocol, noise="learned"), backbone)
 
     def fit(
         self,
@@ -150,7 +160,13 @@ class MeanVariance(NetworkMethod):
     def _problem(self, data: SplitBatch, seeds: list[int], size: int) -> MeanVarianceProblem:
         penalties = self._column("penalty", seeds)
         return MeanVarianceProblem(
-            self.backbone, self.likelihood, data, penalties, self.backbone_penalty, beta=self.beta
+            self.backbone,
+            self.likelihood,
+            data,
+            penalties,
+            self.backbone_penalty,
+            beta=self.beta,
+            reduction=self.reduction,
         )
 
     def _init(self, data: SplitBatch, generators: list[torch.Generator]) -> Params:

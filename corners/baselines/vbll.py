@@ -1,26 +1,30 @@
 """Variational Bayesian last layer of the vbll package, on a backbone trained together with it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import nn
 
 from corners.backbones._base import Backbone
 from corners.backbones.mlp import MLP
 from corners.baselines._gaussian_head import GaussianHead, GaussianHeadFit, backbone_params
 from corners.baselines._peers import import_peer, peer_version
+from corners.baselines._vbll_problem import HEAD, NOISE, NOISE_MEAN, Loss, VbllProblem
 from corners.covariances._base import Params
 from corners.data.batch import DTYPES, SplitBatch, stack_splits
 from corners.data.standardiser import Standardiser
 from corners.errors import SpecError
 from corners.likelihoods.gaussian import LOG_NOISE_VAR_FLOOR
-from corners.method import METHODS, Fit, FitStatus, Method, Trace, merge_traces
-from corners.optimise import Outcome, Schedule, Watcher, fit_in_groups, train
-from corners.protocols import Protocol
+from corners.method import METHODS, Fit, FitStatus, Method, Trace
+from corners.optimise import Schedule, Watcher, fit_in_groups, train
+from corners.protocols import CHOICES, Protocol
+from corners.selection import best_candidate, choice_remarks
+from corners.types import Array
 
 if TYPE_CHECKING:
     from corners.data.split import Split
@@ -28,76 +32,13 @@ if TYPE_CHECKING:
 STARTS = {"as_published": "as published", "fair": "from the fair start"}
 PARAMETERISATIONS = ("dense", "diagonal")
 PUBLISHED_WEIGHT = 0.1
-HEAD = "layer."
-"""Prefix of the package's parameters among those the optimiser moves."""
-NOISE, NOISE_MEAN = f"{HEAD}noise_logdiag", f"{HEAD}noise_mean"
 REMEDY = "pip install vbll==0.4.9"
-
-
-class Loss(nn.Module):
-    """The package's layer, called with features and targets: its negative bound, a mean, or its validation NLL."""
-
-    def __init__(self, layer: nn.Module) -> None:
-        super().__init__()
-        self.layer = layer
-
-    def forward(self, features: Float[Tensor, "N H"], targets: Float[Tensor, " N"], training: bool) -> Tensor:
-        """``train_loss_fn`` or ``val_loss_fn`` of the layer's answer; (N, 1), or the package would go N x N."""
-        answer = self.layer(features)
-        return (answer.train_loss_fn if training else answer.val_loss_fn)(targets[:, None])
-
-
-@dataclass(frozen=True)
-class VbllProblem:
-    """``N`` times the package's loss ``+ λ_bb ‖W_hidden‖²`` for one replicate: the package takes no more."""
-
-    backbone: Backbone
-    loss: Loss
-    data: SplitBatch
-    backbone_penalty: float
-
-    @property
-    def count(self) -> int:
-        """One."""
-        return 1
-
-    def objective(self, params: Params, step: int) -> tuple[Float[Tensor, " B"], None]:
-        """The negative bound, a total in nats up to the constants the package drops."""
-        rows = self.data.train.targets.shape[-1]
-        penalty = self.backbone_penalty * self.backbone.penalty(params)
-        return rows * self._loss(params, self.data.train.inputs, self.data.train.targets, True) + penalty, None
-
-    def validation(self, params: Params, state: None) -> Float[Tensor, " B"]:
-        """Mean NLL of the validation part."""
-        part = self.data.validation
-        return self._loss(params, part.inputs, part.targets, False) + self.data.log_scale
-
-    def watched(self, params: Params, state: None) -> dict[str, Float[Tensor, " B"]]:
-        """Test NLL and noise scale for the trace."""
-        part = self.data.test
-        nll = self._loss(params, part.inputs, part.targets, False) + self.data.log_scale
-        return {"test_nll": nll, "noise_scale": (params[NOISE].detach()[:, 0] + self.data.log_scale).exp()}
-
-    def adjust(self, params: Params, step: int, state: None) -> None:
-        """Nothing: the package bounds nothing."""
-
-    def select(self, index: Tensor) -> "VbllProblem":
-        """The replicate again."""
-        return replace(self, data=self.data.select(index))
-
-    def _loss(self, params: Params, inputs: Tensor, targets: Tensor, training: bool) -> Float[Tensor, " B"]:
-        features = self.backbone.features(params, inputs)[0]
-        own = {name: value[0] for name, value in params.items() if name.startswith(HEAD)}
-        if not all(bool(value.isfinite().all()) for value in (features, own[NOISE].exp(), *own.values())):
-            # torch's distributions would raise, which would stop the siblings too.
-            return targets.new_full((1,), torch.nan)
-        return torch.func.functional_call(self.loss, own, (features, targets[0], training)).reshape(1)
 
 
 @METHODS.register("vbll")
 @dataclass(frozen=True)
 class Vbll(Method):
-    """Variational Bayesian last layer (Harrison, Willes and Snoek 2024), one seed after another.
+    """Variational Bayesian last layer (Harrison, Willes and Snoek 2024); the package's own loss, all seeds at once.
 
     Parameters
     ----------
@@ -107,6 +48,8 @@ class Vbll(Method):
     regularisation_weight : weights on the KL and noise terms that validation NLL chooses from, or one number; with the
         published start only.
     parameterisation : of the covariance, "dense" or "diagonal".
+    reduction : "sum" minimises N times the package's loss, which is a mean; "mean" the loss itself. The penalty of the
+        hidden weights is the same beside either.
 
     The package's prior is ``N(0, I/H)`` on the weights and a Wishart of scale 0.01 on the noise precision.
 
@@ -128,6 +71,7 @@ class Vbll(Method):
     schedule: Schedule = field(default_factory=lambda: Schedule(0.01, 5000, 100, 1e-6))
     scale_targets: bool = True
     dtype: str = "float64"
+    reduction: str = "sum"
     name: str = "vbll"
 
     def __post_init__(self) -> None:
@@ -137,6 +81,8 @@ class Vbll(Method):
             raise SpecError(
                 f"parameterisation must be one of {', '.join(PARAMETERISATIONS)}; got {self.parameterisation!r}"
             )
+        if self.reduction not in CHOICES["reduction"]:
+            raise SpecError(f"reduction must be one of {', '.join(CHOICES['reduction'])}; got {self.reduction!r}")
         if self.regularisation_weight is None:
             return
         if self.start == "fair":
@@ -155,14 +101,17 @@ class Vbll(Method):
 
     @classmethod
     def from_protocol(cls, protocol: Protocol, backbone: Backbone) -> "Vbll":
-        """As the protocol says, from the fair start."""
+        """As the protocol says; its weights are those of the published start."""
         schedule = Schedule(protocol.learning_rate, protocol.max_steps, protocol.patience, protocol.threshold)
         return cls(
             backbone,
+            start=protocol.vbll_start,
+            regularisation_weight=None if protocol.vbll_start == "fair" else protocol.vbll_weights,
             backbone_penalty=protocol.backbone_penalty,
             schedule=schedule,
             scale_targets=protocol.scale_targets,
             dtype=protocol.dtype,
+            reduction=protocol.reduction,
         )
 
     def weights(self, rows: int) -> tuple[float, ...]:
@@ -180,7 +129,7 @@ class Vbll(Method):
         host: Fit | None = None,
         progress: Watcher | None = None,
     ) -> GaussianHeadFit:
-        """Train one (split, seed) pair and regularisation weight after another."""
+        """Train every regularisation weight of every (split, seed) pair together; validation NLL chooses."""
         library = import_peer("vbll", REMEDY)
         fitted = fit_in_groups(splits, seeds, lambda some, own: self._fit_group(library, some, own, progress))
         return GaussianHeadFit(
@@ -196,90 +145,72 @@ class Vbll(Method):
     def _fit_group(
         self, library: ModuleType, splits: "list[Split]", seeds: list[int], progress: Watcher | None
     ) -> tuple[list[tuple[GaussianHead | None, FitStatus]], Trace]:
+        data, standardisers = stack_splits(splits, scale_targets=self.scale_targets, dtype=self.dtype)
+        weights, count = self.weights(splits[0].train.n), len(seeds)
+        problem, params = self.set_up(library, data, seeds, weights)
+        outcome = train(problem, params, frozenset({NOISE_MEAN}) | self.backbone.frozen, self.schedule, progress)
+        scores = np.array(outcome.best_validation).reshape(len(weights), count)
         found: list[tuple[GaussianHead | None, FitStatus]] = []
-        traces: list[Trace] = []
-        for done, (split, seed) in enumerate(zip(splits, seeds, strict=True)):
-            if found and found[-1][1].interrupted:
-                found.append((None, FitStatus("not_started")))
-                continue
-            head, status, trace = self._fit_one(library, split, seed, _share(progress, done, len(seeds), self.schedule))
-            found.append((head, status))
-            traces.append(trace)
-        return found, merge_traces(traces, [[k] for k in range(len(traces))], len(seeds))
+        rows = []
+        for k, standardiser in enumerate(standardisers):
+            best = best_candidate(scores[:, k]) or 0
+            rows.append(best * count + k)
+            status = self._status(outcome.statuses[rows[k]], weights, scores[:, k], outcome.interrupted)
+            said = {
+                "regularisation_weight": weights[best],
+                "noise_start": float(params[NOISE][k].exp()) * standardiser.target_scale,
+                "steps": float(outcome.best_steps[rows[k]]),
+            }
+            own = {name: value[rows[k]] for name, value in outcome.params.items()}
+            found.append((_head(problem, own, standardiser, said) if status.usable else None, status))
+        return found, Trace(outcome.trace.steps, {name: each[rows] for name, each in outcome.trace.values.items()})
 
-    def _fit_one(
-        self, library: ModuleType, split: "Split", seed: int, progress: Watcher | None
-    ) -> tuple[GaussianHead | None, FitStatus, Trace]:
-        """Every weight in turn; the one of the lowest validation NLL."""
-        data, (standardiser,) = stack_splits([split], scale_targets=self.scale_targets, dtype=self.dtype)
-        tried: list[tuple[float, Outcome, VbllProblem, float]] = []
-        for weight in self.weights(split.train.n):
-            problem, params = self.set_up(library, data, seed, weight)
-            outcome = train(problem, params, frozenset({NOISE_MEAN}) | self.backbone.frozen, self.schedule, progress)
-            tried.append((weight, outcome, problem, float(params[NOISE].exp())))
-            if outcome.interrupted:
-                break
-        weight, outcome, problem, noise_start = min(tried, key=lambda each: each[1].best_validation[0])
-        status = self._status(outcome.statuses[0], weight, tried[-1][1].interrupted)
-        if not status.usable:
-            return None, status, outcome.trace
-        said = {
-            "regularisation_weight": weight,
-            "noise_start": noise_start * standardiser.target_scale,
-            "steps": float(outcome.best_steps[0]),
-        }
-        return _head(problem, outcome.params, standardiser, said), status, outcome.trace
-
-    def set_up(self, library: ModuleType, data: SplitBatch, seed: int, weight: float) -> tuple[VbllProblem, Params]:
-        """The problem of one replicate and its start, which does not depend on the weight."""
-        dtype, generator = DTYPES[self.dtype], torch.Generator().manual_seed(seed)
-        params = self.backbone.init(data.train.inputs.shape[-1], [generator], dtype)
+    def set_up(
+        self, library: ModuleType, data: SplitBatch, seeds: list[int], weights: tuple[float, ...]
+    ) -> tuple[VbllProblem, Params]:
+        """The problem of all seeds under every weight, and its start, which does not depend on the weight."""
+        dtype, generators = DTYPES[self.dtype], [torch.Generator().manual_seed(seed) for seed in seeds]
+        params = self.backbone.init(data.train.inputs.shape[-1], generators, dtype)
         with torch.no_grad():
             size = self.backbone.features(params, data.train.inputs[:, :1]).shape[-1]
-        # The package draws from the global generator: fork it, so that the user's stream is left alone.
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(int(torch.randint(2**31, (1,), generator=generator)))
-            layer = library.Regression(size, 1, weight, parameterization=self.parameterisation)
-        loss = Loss(layer.to(dtype))
-        params |= {name: value.detach()[None].clone() for name, value in loss.named_parameters()}
+        losses = [Loss(self._layer(library, size, generator).to(dtype)) for generator in generators]
+        heads = [dict(loss.named_parameters()) for loss in losses]
+        params |= {name: torch.stack([head[name].detach() for head in heads]) for name in heads[0]}
         if self.start == "fair":
             deviation = data.train.targets.std(-1, correction=0, keepdim=True)
             params[NOISE] = deviation.log().clamp(min=0.5 * LOG_NOISE_VAR_FLOOR)
-        return VbllProblem(self.backbone, loss, data, self.backbone_penalty), params
+        tiles = torch.arange(len(seeds)).repeat(len(weights))
+        column = torch.tensor(weights, dtype=dtype).repeat_interleave(len(seeds))
+        problem = VbllProblem(
+            self.backbone, losses[0], data.select(tiles), column, self.backbone_penalty, self.reduction
+        )
+        return problem, {name: value[tiles] for name, value in params.items()}
 
-    def _status(self, status: FitStatus, weight: float, interrupted: bool) -> FitStatus:
-        if not status.usable:
+    def _layer(self, library: ModuleType, size: int, generator: torch.Generator) -> nn.Module:
+        """The package's layer as it starts; it draws from torch's global generator, whose stream is left alone."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(int(torch.randint(2**31, (1,), generator=generator)))
+            return library.Regression(size, 1, PUBLISHED_WEIGHT, parameterization=self.parameterisation)
+
+    def _status(
+        self, status: FitStatus, weights: tuple[float, ...], scores: Float[Array, " C"], interrupted: bool
+    ) -> FitStatus:
+        best = best_candidate(scores)
+        if not status.usable or best is None:
             return status
-        spelt = "1/N" if self.start == "fair" else f"{weight:g}"
-        version = peer_version("vbll")
-        said = [f"vbll {version} {STARTS[self.start]} with regularisation weight {spelt}"]
-        given = self.regularisation_weight
-        if isinstance(given, tuple) and len(given) > 1 and weight in (min(given), max(given)):
-            said.append(f"regularisation weight {weight:g} is at the edge of its grid")
-        return FitStatus("interrupted" if interrupted else status.code, status.detail, tuple(said))
+        spelt = "1/N" if self.start == "fair" else f"{weights[best]:g}"
+        said = f"vbll {peer_version('vbll')} {STARTS[self.start]} with regularisation weight {spelt}"
+        remarks = choice_remarks([{"regularisation_weight": weight} for weight in weights], scores, best)
+        return FitStatus("interrupted" if interrupted else status.code, status.detail, (said, *remarks))
 
 
 def _head(problem: VbllProblem, params: Params, standardiser: Standardiser, said: dict[str, float]) -> GaussianHead:
     """The package's belief as plain numbers, in double precision."""
-    layer: Any = problem.loss.layer
-    layer.load_state_dict({name.removeprefix(HEAD): params[name][0] for name in params if name.startswith(HEAD)})
+    layer = problem.loss.layer
+    layer.load_state_dict({name.removeprefix(HEAD): params[name] for name in params if name.startswith(HEAD)})
     with torch.no_grad():
         belief = layer.double().W()
         mean, covariance = belief.mean[0].clone(), belief.covariance[0].clone()
         noise_var = float((2.0 * layer.noise_logdiag[0]).exp())
     learned = {"noise_scale": noise_var**0.5 * standardiser.target_scale} | said
-    chosen = {name: value[0] for name, value in params.items()}
-    return GaussianHead(backbone_params(chosen), standardiser, mean, covariance, noise_var, learned)
-
-
-def _share(progress: Watcher | None, done: int, count: int, schedule: Schedule) -> Watcher | None:
-    """Steps of one replicate out of ``count`` in a row, as steps of the whole, which never fall."""
-    if progress is None:
-        return None
-    best = [0]
-
-    def watch(step: int, running: int, value: float) -> None:
-        best[0] = max(best[0], (done * schedule.max_steps + step) // count)
-        progress(best[0], running + count - done - 1, value)
-
-    return watch
+    return GaussianHead(backbone_params(params), standardiser, mean, covariance, noise_var, learned)

@@ -19,7 +19,7 @@ from corners.likelihoods.gaussian import LOG_NOISE_VAR
 from corners.method import Fit, FitStatus, Method, Trace
 from corners.optimise import Outcome, Schedule, Watcher, fit_in_groups, train
 from corners.protocols import require_grid
-from corners.selection import choose, grid_remarks
+from corners.selection import best_candidate, choice_remarks
 
 if TYPE_CHECKING:
     from corners.data.split import Split
@@ -131,9 +131,9 @@ class CornerMethod(Method):
         frozen = self.corner.frozen | frozenset(held)
         outcome = train(problem, params | held, frozen, self._schedule(problem), progress)
         scores = np.array(outcome.best_validation).reshape(len(grid), len(seeds))
-        best = choose(scores)
-        chosen = outcome.select([int(candidate) * len(seeds) + k for k, candidate in enumerate(best)])
-        said = [self._choice_remarks(scores[:, k], int(best[k])) for k in range(len(seeds))]
+        best = [best_candidate(scores[:, k]) or 0 for k in range(len(seeds))]  # the first of all that failed
+        chosen = outcome.select([candidate * len(seeds) + k for k, candidate in enumerate(best)])
+        said = [self._choice_remarks(scores[:, k], best[k]) for k in range(len(seeds))]
         return self._replicates(chosen, data, standardisers, frozenset(held), said), chosen.trace
 
     def _held(
@@ -153,7 +153,7 @@ class CornerMethod(Method):
         if not grid:
             return ()
         held = f"prior precision {grid[best]:g} chosen from {len(grid)} by validation NLL"
-        return (held, *grid_remarks("prior precision", grid, scores, best))
+        return (held, *choice_remarks([{"prior_precision": each} for each in grid], scores, best))
 
     def _schedule(self, problem: CornerProblem) -> Schedule:
         epoch = problem.steps_per_epoch

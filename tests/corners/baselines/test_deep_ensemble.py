@@ -8,7 +8,8 @@ import torch
 from scipy import special, stats
 
 from corners.backbones.mlp import MLP
-from corners.baselines._networks import BEST_TO_WORST, derived_seed
+from corners.baselines._network_fit import derived_seed
+from corners.baselines._networks import BEST_TO_WORST
 from corners.baselines.deep_ensemble import DeepEnsemble
 from corners.baselines.map import Map
 from corners.data.batch import stack_splits
@@ -161,6 +162,51 @@ def test_a_penalty_under_which_a_member_failed_is_not_chosen():
         method = WithABrokenStart(MLP(3), penalty_grid=(0.5, 2.0), schedule=SHORT, members=2, broken=(first,))
         fit = method.fit(SPLITS, SEEDS)
         assert fit.statuses[0].usable and fit.learned(0)["penalty"] == (2.0 if first == 0 else 0.5)
+
+
+def test_noise_from_validation_is_each_members_own():
+    """As ``map`` takes it for every member; the penalty is still chosen by the mixture."""
+    method = DeepEnsemble(MLP(3), penalty_grid=(1e-3, 10.0), schedule=SHORT, members=2, noise="validation")
+    found = method.fit(SPLITS, SEEDS)
+    for k, (split, seed) in enumerate(zip(SPLITS, SEEDS, strict=True)):
+        apart = [
+            [
+                Map(MLP(3), penalty_grid=(penalty,), schedule=SHORT, noise="validation").fit([split], [each])
+                for each in (seed, derived_seed(seed, 1))
+            ]
+            for penalty in method.penalty_grid
+        ]
+        nll = [-mixture_log_prob(fits, split.validation).mean() for fits in apart]
+        best = int(np.argmin(nll))
+        assert found.learned(k)["penalty"] == method.penalty_grid[best]
+        variances = found.predict(split.test.inputs, replicate=k).variances
+        expected = [each.learned(0)["noise_scale"] ** 2 for each in apart[best]]
+        np.testing.assert_allclose(variances, np.repeat(np.array(expected)[:, None], split.test.n, 1), rtol=1e-7)
+        assert np.ptp(variances[:, 0]) > 1e-3
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+def test_a_grid_on_which_no_mixture_has_a_finite_score_is_an_error(monkeypatch, value):
+    """Acceptance case 25: never a silent first choice."""
+    monkeypatch.setattr(DeepEnsemble, "_scores", lambda *_: np.full((3, 2), value))
+    fit = ensemble(2).fit(SPLITS, SEEDS)
+    assert "finite nowhere on the grid" in fit.statuses[0].sentence
+    with pytest.raises(SpecError, match="deep_ensemble, seed 5: failed"):
+        fit.predict(SPLITS[0].test.inputs)
+
+
+def test_one_member_has_one_nll():
+    """A mixture of one is a Gaussian: both NLLs are one number, to the rounding of two ways to write it."""
+    one = ensemble(1).fit(SPLITS, SEEDS)
+    for k, split in enumerate(SPLITS):
+        mixture = one.predict(split.test.inputs, replicate=k)
+        moments = one.moments(split.test.inputs, replicate=k)
+        np.testing.assert_array_equal(moments.mean, mixture.mean)
+        np.testing.assert_array_equal(moments.variance, mixture.variances[0])
+        targets = split.test.targets
+        np.testing.assert_allclose(mixture.log_prob(targets), moments.log_prob(targets), rtol=1e-14)
+        learned = one.learned(k)
+        assert learned["validation_nll"] == pytest.approx(learned["moment_matched_validation_nll"], rel=1e-14)
 
 
 def test_an_ensemble_has_no_features_of_its_own(fit):

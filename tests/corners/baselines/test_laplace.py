@@ -104,7 +104,7 @@ def test_a_flat_grid_is_said():
     """One row repeated: every feature is zero, and the precision plays no part."""
     part = Part(np.ones((6, 2)), np.full(6, 3.0))
     status = Laplace(NETWORK).fit([Split(part, part, part, "flat")], [5]).statuses[0]
-    assert "validation NLL is the same at every prior precision" in status.sentence
+    assert "validation NLL hardly depends on prior precision" in status.sentence
 
 
 def test_a_grid_without_a_proper_posterior_is_a_failure_that_names_the_remedy():
@@ -163,6 +163,34 @@ def test_noise_from_the_validation_residuals():
     for k, split in enumerate(SPLITS):
         residuals = split.validation.targets - point.predict(split.validation.inputs, replicate=k).mean
         assert fit.learned(k)["noise_scale"] == pytest.approx(math.sqrt(np.mean(residuals**2)), rel=1e-10)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_network_with_noise_from_validation_hands_it_over(dtype):
+    """The mean is ``map``'s, the posterior is made with the noise that ``map`` predicts with."""
+    network = replace(NETWORK, penalty_grid=(0.1,), noise="validation", dtype=dtype)
+    point = network.fit(SPLITS, SEEDS)
+    fit = Laplace(network, noise="validation", precision_grid=(0.1,)).fit(SPLITS, SEEDS)
+    rel = 1e-10 if dtype == "float64" else 1e-5
+    for k, split in enumerate(SPLITS):
+        assert fit.learned(k)["noise_scale"] == pytest.approx(point.learned(k)["noise_scale"], rel=rel)
+        assert fit.learned(k)["prior_precision"] == 0.1
+        found, expected = (each.predict(split.test.inputs, replicate=k).mean for each in (fit, point))
+        assert_close(found, expected, rel=rel)
+    head = fit.heads[0]
+    assert head is not None
+    assert_close(head.covariance, belief(fit, SPLITS[0], 0.1, "full"), rel=1e-9)
+
+
+def test_a_noise_that_nobody_learned_is_refused():
+    with pytest.raises(SpecError, match="learns none; give noise='validation'"):
+        Laplace(replace(NETWORK, noise="validation"))
+
+
+def test_the_protocols_noise_is_that_of_network_and_posterior():
+    made = Laplace.from_protocol(Protocol("mine", noise="validation", penalty_grid=(0.1,)), MLP(3))
+    assert (made.noise, made.network.noise, made.precision_grid) == ("validation", "validation", (0.1,))
+    assert made.network.penalty_grid == (0.1,)
 
 
 # What else is promised

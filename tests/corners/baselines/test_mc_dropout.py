@@ -101,6 +101,37 @@ def test_rate_zero_is_map():
         assert fit.learned(k)["penalty"] == plain.learned(k)["penalty"]
 
 
+def test_noise_from_validation_is_of_the_mean_over_the_passes():
+    method = McDropout(MLP(3), penalty_grid=(1e-3, 1.0), schedule=SHORT, rate_grid=(0.3,), passes=9, noise="validation")
+    fit = method.fit(SPLITS, SEEDS)
+    for k, split in enumerate(SPLITS):
+        part = split.validation
+        mixture = fit.predict(part.inputs, replicate=k)
+        expected = np.mean((part.targets - mixture.means.mean(0)) ** 2)
+        np.testing.assert_allclose(mixture.variances, expected, rtol=1e-10)
+        assert fit.learned(k)["noise_scale"] == pytest.approx(np.sqrt(expected), rel=1e-10)
+        each = stats.norm.pdf(part.targets, mixture.means, np.sqrt(expected))
+        traced = np.nanmin(fit.trace.values["validation_nll"][k])
+        assert traced == pytest.approx(-np.log(each.mean(0)).mean(), rel=1e-9)
+
+
+def test_rate_zero_with_noise_from_validation_is_map_with_it():
+    options = {"penalty_grid": (0.1,), "schedule": SHORT, "noise": "validation", "reduction": "mean"}
+    fit = McDropout(MLP(3), rate_grid=(0.0,), **options).fit(SPLITS, SEEDS)
+    plain = Map(MLP(3), **options).fit(SPLITS, SEEDS)
+    for k, split in enumerate(SPLITS):
+        found, expected = (each.predict(split.test.inputs, replicate=k) for each in (fit, plain))
+        np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-7)
+        np.testing.assert_allclose(found.variance, expected.variance, rtol=1e-7)
+
+
+def test_one_pass_has_one_nll():
+    fit = McDropout(MLP(3), penalty_grid=(0.1,), schedule=SHORT, passes=1).fit(SPLITS, SEEDS)
+    for k, split in enumerate(SPLITS):
+        mixture, targets = fit.predict(split.test.inputs, replicate=k), split.test.targets
+        np.testing.assert_allclose(mixture.log_prob(targets), mixture.moment_matched.log_prob(targets), rtol=1e-14)
+
+
 def test_the_moments_of_many_passes():
     """Mean ``wᵀψ``, variance ``σ² + rate/(1 - rate) Σ_h w_h² ψ_h²``, five standard errors of 20000 passes."""
     rate, passes = 0.3, 20_000

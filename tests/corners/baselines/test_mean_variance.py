@@ -178,3 +178,10 @@ def test_the_protocol_sets_it_up():
     made = MeanVariance.from_protocol(Protocol("mine", penalty_grid=(0.5, 2.0), max_steps=9, dtype="float32"), MLP(3))
     assert (made.penalty_grid, made.schedule.max_steps, made.dtype, made.beta) == ((0.5, 2.0), 9, "float32", 0.0)
     assert np.isfinite(made.fit(SPLITS, [5, 6]).predict(SPLITS[0].test.inputs).variance).all()
+
+
+def test_it_learns_its_noise_whatever_the_protocol_takes_for_others():
+    made = MeanVariance.from_protocol(Protocol("mine", noise="validation", reduction="mean"), MLP(3))
+    assert (made.noise, made.reduction) == ("learned", "mean")
+    with pytest.raises(SpecError, match="noise must be 'learned'; got 'validation'"):
+        MeanVariance(noise="validation")

@@ -11,7 +11,8 @@ from scipy import stats
 
 from corners.backbones.identity import Identity
 from corners.backbones.mlp import MLP
-from corners.baselines.vbll import NOISE, Vbll, _head
+from corners.baselines._vbll_problem import NOISE
+from corners.baselines.vbll import Vbll, _head
 from corners.data.batch import stack_splits
 from corners.errors import SpecError
 from corners.method import FitStatus
@@ -27,7 +28,7 @@ ROWS = 12
 
 def set_up(method: Vbll, weight: float = 0.1, seed: int = 5):
     data, (standardiser,) = stack_splits(SPLITS[:1], scale_targets=method.scale_targets, dtype=method.dtype)
-    problem, params = method.set_up(vbll, data, seed, weight)
+    problem, params = method.set_up(vbll, data, [seed], (weight,))
     return problem, params, standardiser
 
 
@@ -89,7 +90,7 @@ def test_its_optimum_is_the_posterior_tempered_by_n_times_the_weight(weight):
 @pytest.mark.parametrize("parameterisation", ["dense", "diagonal"])
 def test_predictions_are_the_packages_own(parameterisation):
     problem, params, standardiser = set_up(replace(TINY, parameterisation=parameterisation))
-    head = _head(problem, params, standardiser, {})
+    head = _head(problem, {name: value[0] for name, value in params.items()}, standardiser, {})
     features = problem.backbone.features(params, problem.data.test.inputs)[0]
     expected, (mean, variance) = problem.loss.layer.predictive(features), head.moments(features)
     assert_close(mean, expected.mean[:, 0])
@@ -155,7 +156,7 @@ def test_a_scale_that_is_no_number_stops_its_replicate():
     """The package's distributions would raise, which would stop the siblings too."""
     problem, params, _ = set_up(TINY)
     for value in (1e4, float("nan")):
-        assert problem.objective(params | {NOISE: torch.full((1, 1), value).double()}, 0)[0].isnan().all()
+        assert not problem.objective(params | {NOISE: torch.full((1, 1), value).double()}, 0)[0].isfinite().any()
     fit = replace(TINY, schedule=replace(FEW, learning_rate=1e5)).fit(SPLITS, SEEDS)
     assert [status.code for status in fit.statuses] == ["not_finite"] * 2
     assert np.isfinite(fit.predict(SPLITS[1].test.inputs, replicate=1).mean).all()
@@ -165,9 +166,9 @@ def test_an_interrupt_keeps_what_is_there():
     def interrupt(step: int, running: int, best: float) -> None:
         raise KeyboardInterrupt
 
-    fit = TINY.fit(SPLITS, SEEDS, progress=interrupt)
-    assert [status.code for status in fit.statuses] == ["interrupted", "not_started"]
-    assert fit.statuses[1] == FitStatus("not_started") and fit.learned(1) == {}
+    fit = TINY.fit([*SPLITS, tiny_split(3, rows=(9, 4, 3))], [*SEEDS, 7], progress=interrupt)
+    assert [status.code for status in fit.statuses] == ["interrupted", "interrupted", "not_started"]
+    assert fit.statuses[2] == FitStatus("not_started") and fit.learned(2) == {}
     assert np.isfinite(fit.predict(SPLITS[0].test.inputs).mean).all()
 
 
@@ -191,11 +192,16 @@ def test_the_protocol_sets_it_up():
     made = Vbll.from_protocol(protocol, MLP(3))
     assert (made.backbone_penalty, made.dtype, made.scale_targets, made.start) == (0.2, "float32", False, "fair")
     assert made.schedule.max_steps == 9 and made.backbone == MLP(3)
+    assert (made.regularisation_weight, made.reduction) == (None, "sum")
+    protocol = Protocol("mine", vbll_start="as_published", vbll_weights=(0.1, 1.0), reduction="mean")
+    made = Vbll.from_protocol(protocol, MLP(3))
+    assert (made.start, made.regularisation_weight, made.reduction) == ("as_published", (0.1, 1.0), "mean")
 
 
 @pytest.mark.parametrize(
     ("options", "match"),
     [
+        ({"reduction": "median"}, "sum, mean; got 'median'"),
         ({"start": "random"}, "as_published, fair; got 'random'"),
         ({"parameterisation": "lowrank"}, "dense, diagonal; got 'lowrank'"),
         ({"start": "as_published", "regularisation_weight": ()}, "positive and finite"),

@@ -1,0 +1,123 @@
+"""The loss of the vbll package for many replicates at once, and its training problem."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from corners.backbones._base import Backbone
+from corners.covariances._base import Params
+from corners.data.batch import PartBatch, SplitBatch
+
+HEAD = "layer."
+"""Prefix of the package's parameters among those the optimiser moves."""
+NOISE, NOISE_MEAN = f"{HEAD}noise_logdiag", f"{HEAD}noise_mean"
+PRODUCTS = (torch.matmul, torch.Tensor.matmul, torch.Tensor.__matmul__)
+
+
+class OneProduct(TorchFunctionMode):
+    """``A b_n`` of one matrix with many vectors as one product of two matrices.
+
+    The package writes it as a batch of products, for which torch lays down a copy of ``A`` for every row and replicate:
+    with 20 replicates of 300 rows and 50 features a training step is then ten times as long. The sums are the same.
+    """
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """The product of matrices where it is one; else what was called."""
+        if func in PRODUCTS and len(args) == 2 and _one_matrix(*args):
+            matrix, vectors = args
+            return (vectors[..., 0] @ matrix.reshape(matrix.shape[-2:]).mT)[..., None]
+        return func(*args, **(kwargs or {}))
+
+
+def _one_matrix(matrix: Tensor, vectors: Tensor) -> bool:
+    many = vectors.dim() > 2 and vectors.shape[-1] == 1
+    return many and 2 <= matrix.dim() <= vectors.dim() and all(size == 1 for size in matrix.shape[:-2])
+
+
+@contextmanager
+def unchecked() -> Iterator[None]:
+    """Distributions of torch that do not look at their parameters.
+
+    Looking is impossible while replicates are mapped over, and would raise, which would stop the siblings too: what is
+    no number shows in the loss.
+    """
+    looked = torch.distributions.Distribution._validate_args
+    torch.distributions.Distribution.set_default_validate_args(False)
+    try:
+        yield
+    finally:
+        torch.distributions.Distribution.set_default_validate_args(looked)
+
+
+class Loss(nn.Module):
+    """The package's layer, called with features and targets: its negative bound, a mean, or its validation NLL."""
+
+    def __init__(self, layer: nn.Module) -> None:
+        super().__init__()
+        self.layer: Any = layer
+
+    def forward(
+        self, features: Float[Tensor, "N H"], targets: Float[Tensor, " N"], weight: Float[Tensor, ""], training: bool
+    ) -> Float[Tensor, ""]:
+        """``train_loss_fn`` or ``val_loss_fn`` of the layer's answer; (N, 1), or the package would go N x N."""
+        self.layer.regularization_weight = weight  # no parameter to the package, but each row has its own
+        answer = self.layer(features)
+        return (answer.train_loss_fn if training else answer.val_loss_fn)(targets[:, None])
+
+
+@dataclass(frozen=True)
+class VbllProblem:
+    """``N`` times the package's loss ``+ λ_bb ‖W_hidden‖²`` for every pair of replicate and regularisation weight.
+
+    With reduction "mean" the package's loss is not multiplied.
+    """
+
+    backbone: Backbone
+    loss: Loss
+    data: SplitBatch
+    weights: Float[Tensor, " B"]
+    backbone_penalty: float
+    reduction: str = "sum"
+
+    @property
+    def count(self) -> int:
+        """Number of pairs."""
+        return self.data.count
+
+    def objective(self, params: Params, step: int) -> tuple[Float[Tensor, " B"], None]:
+        """The negative bound in nats up to the constants the package drops, a total unless the reduction is a mean."""
+        rows = 1 if self.reduction == "mean" else self.data.train.targets.shape[-1]
+        penalty = self.backbone_penalty * self.backbone.penalty(params)
+        return rows * self._loss(params, self.data.train, True) + penalty, None
+
+    def validation(self, params: Params, state: None) -> Float[Tensor, " B"]:
+        """Mean NLL of the validation part."""
+        return self._loss(params, self.data.validation, False) + self.data.log_scale
+
+    def watched(self, params: Params, state: None) -> dict[str, Float[Tensor, " B"]]:
+        """Test NLL and noise scale for the trace."""
+        nll = self._loss(params, self.data.test, False) + self.data.log_scale
+        return {"test_nll": nll, "noise_scale": (params[NOISE].detach()[:, 0] + self.data.log_scale).exp()}
+
+    def adjust(self, params: Params, step: int, state: None) -> None:
+        """Nothing: the package bounds nothing."""
+
+    def select(self, index: Tensor) -> "VbllProblem":
+        """The pairs ``index`` alone."""
+        return replace(self, data=self.data.select(index), weights=self.weights[index])
+
+    def _loss(self, params: Params, part: PartBatch, training: bool) -> Float[Tensor, " B"]:
+        features = self.backbone.features(params, part.inputs)
+        own = {name: value for name, value in params.items() if name.startswith(HEAD)}
+
+        def one(head: Params, features: Tensor, targets: Tensor, weight: Tensor) -> Tensor:
+            return torch.func.functional_call(self.loss, head, (features, targets, weight, training))
+
+        with unchecked(), OneProduct():
+            return torch.func.vmap(one)(own, features, part.targets, self.weights)
