@@ -1,7 +1,7 @@
 # Every target works in a fresh clone: what it needs is installed first.
 BIN ?= .venv/bin
 
-.PHONY: help demo test newer slow lint types arch bench ci
+.PHONY: help demo test newer slow lint types arch reports bench ci
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -28,6 +28,9 @@ types: $(BIN)/ruff ## pyright
 
 arch: $(BIN)/ruff ## the import contracts of pyproject.toml
 	$(BIN)/lint-imports
+
+reports: $(BIN)/ruff ## render the committed reports again from their results; a difference fails
+	@for study in reports/*/study.toml; do $(BIN)/corners report $$(dirname $$study) --check || exit 1; done
 
 # A file of tests/benchmarks is a script with a main part, or holds tests with the fixture of pytest-benchmark.
 bench: $(BIN)/ruff ## times and ratios on one core; compare numbers of one run only
