@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -101,19 +101,35 @@ def fingerprint(cell: Cell, data: "Dataset", split_kind: str) -> str:
         "data": data.fingerprint,
         "split": split_kind,
         "seeds": list(cell.seeds),
-        "method": _readable(recipe.method),
-        "host": None if recipe.host is None else _readable(recipe.host),
-        "protocol": {key: value for key, value in recipe.protocol.to_dict().items() if key != "name"},
-        "backbone": repr(recipe.backbone),
+        "method": spec_facts(recipe.method),
+        "host": spec_facts(recipe.host),
+        "protocol": spec_facts(replace(recipe.protocol, name="")),
+        "backbone": spec_facts(recipe.backbone),
     }
     text = json.dumps(json_ready(content), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _readable(method: Any) -> dict[str, str]:
-    kind = type(method)
-    own = {each.name: repr(getattr(method, each.name)) for each in fields(method)}
-    return own | {"class": f"{kind.__module__}.{kind.__qualname__}"}
+def spec_facts(value: Any) -> Any:
+    """A specification as plain values, down to its members.
+
+    Fields that are None, False or empty are left out: a choice that a later version adds, and that nobody has made,
+    leaves earlier results as they are.
+    """
+    if not is_dataclass(value):
+        return [spec_facts(each) for each in value] if isinstance(value, list | tuple) else _plain(value)
+    kind = type(value)
+    own = {each.name: getattr(value, each.name) for each in fields(value)}
+    made = {
+        name: spec_facts(each)
+        for name, each in own.items()
+        if each is not None and each is not False and each not in ((), "")
+    }
+    return made | {"class": f"{kind.__module__}.{kind.__qualname__}"}
+
+
+def _plain(value: Any) -> Any:
+    return value if value is None or isinstance(value, str | bool | int | float) else repr(value)
 
 
 def _backbone(hidden: tuple[int, ...], bias: bool) -> "Backbone":

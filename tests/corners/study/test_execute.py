@@ -3,7 +3,7 @@
 import json
 import math
 import pickle
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, make_dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from corners.method import Fit, FitStatus, Method, Trace
 from corners.predictive.gaussian import GaussianPredictive
 from corners.predictive.mixture import MixturePredictive
 from corners.study import cells, make_method, method_names
-from corners.study.cells import fingerprint
+from corners.study.cells import fingerprint, spec_facts
 from corners.study.execute import Failure, Job, replicate_record, run_cell, score_values
 from tests.architecture.sources import in_fresh_python
 from tests.corners.study.studies import HEAD, ROWS, small_study, written
@@ -276,6 +276,13 @@ def test_so_do_the_table_and_the_way_to_split(tmp_path):
 )
 def test_what_does_not_leaves_it(tmp_path, text):
     assert prints(tmp_path, text) == prints(tmp_path)
+
+
+def test_a_choice_that_nobody_has_made_leaves_earlier_results():
+    """A later version may add a field; where it says nothing, cells of before are still what they were."""
+    kind = ("Spec", [("rate", float)])
+    before, after = make_dataclass(*kind), make_dataclass(kind[0], [*kind[1], ("tied", float | None, None)])
+    assert spec_facts(before(1.0)) == spec_facts(after(1.0)) != spec_facts(after(1.0, 0.0))
 
 
 def test_it_is_the_same_in_every_process(tmp_path):
