@@ -120,12 +120,12 @@ def spec_facts(value: Any) -> Any:
         return [spec_facts(each) for each in value] if isinstance(value, list | tuple) else _plain(value)
     kind = type(value)
     own = {each.name: getattr(value, each.name) for each in fields(value)}
-    made = {
-        name: spec_facts(each)
-        for name, each in own.items()
-        if each is not None and each is not False and each not in ((), "")
-    }
+    made = {name: spec_facts(each) for name, each in own.items() if not _unsaid(each)}
     return made | {"class": f"{kind.__module__}.{kind.__qualname__}"}
+
+
+def _unsaid(value: Any) -> bool:
+    return value is None or value is False or (isinstance(value, str | tuple) and not value)
 
 
 def _plain(value: Any) -> Any:

@@ -20,6 +20,7 @@ NUMBERS = tuple[int, ...]
 TABLES = tuple[dict, ...]
 STUDY_KEYS: dict[str, Any] = {
     **dict.fromkeys(("name", "title", "question"), str),
+    "notes": TEXTS,
     "protocol": str | dict,
     "datasets": TEXTS,
     **dict.fromkeys(("seeds", "first_seed", "chunk"), int),
@@ -84,6 +85,7 @@ def _study(content: dict[str, Any], folder: Path) -> StudySpec:
         name=given["name"],
         title=given["title"],
         question=given["question"],
+        notes=given.get("notes", ()),
         protocol=_protocol(given.get("protocol", "default")),
         datasets=datasets,
         seeds=tuple(range(first, first + count)),

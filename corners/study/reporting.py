@@ -92,7 +92,7 @@ def study_document(view: View) -> Document:
     return Document(
         title=view.study.title,
         subtitle=_subtitle(view),
-        introduction=(view.study.question, *_sources(view), *DESIGN_SPACE),
+        introduction=(view.study.question, *view.study.notes, *_sources(view), *DESIGN_SPACE),
         cells=CELLS,
         methods=_methods(view),
         sections=tuple(section for section in made if section is not None),

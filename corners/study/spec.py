@@ -62,8 +62,9 @@ class ContrastSpec:
 class StudySpec:
     """A study as its file says it, checked; ``read_study`` makes it.
 
-    ``seeds`` are those of every cell that says nothing else, ``chunk`` how many of them one cell holds. ``published``
-    maps our quantities to the tables they were published in. ``folder`` is where the study file lies.
+    ``seeds`` are those of every cell that says nothing else, ``chunk`` how many of them one cell holds. ``notes`` are
+    what its author says of the choices made, a paragraph each. ``published`` maps our quantities to the tables they
+    were published in. ``folder`` is where the study file lies.
     """
 
     name: str
@@ -79,6 +80,7 @@ class StudySpec:
     published: Mapping[str, str]
     contrasts: tuple[ContrastSpec, ...]
     folder: Path
+    notes: tuple[str, ...] = ()
 
     @property
     def runs(self) -> Path:

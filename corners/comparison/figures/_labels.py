@@ -11,10 +11,10 @@ from corners.types import Array, Float
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.transforms import Bbox
 
 DISTANCES = (7.0, 14.0, 24.0, 36.0, 50.0, 66.0, 84.0)
 ANGLES = np.deg2rad(np.arange(0.0, 360.0, 22.5))
+DIRECTIONS = np.column_stack([np.cos(ANGLES), np.sin(ANGLES)])
 JOINED_FROM = 12.0  # points: a label farther away than this has a line to its own
 CROSSED = 20.0  # square pixels that a line through something else counts for
 MARK = 4.0  # half the width of a marker, in points
@@ -34,63 +34,67 @@ def label_points(
     places = axis.transData.transform(list(points.values()))
     crowd = np.linalg.norm(places[:, None] - places[None], axis=-1)
     order = np.argsort(np.sort(crowd, axis=1)[:, 1 : min(4, len(places))].sum(axis=1), kind="stable")
-    inside, taken = axis.get_window_extent(), [_box(place, np.full(2, 2.0 * MARK * pixels)) for place in places]
-    taken += _stairs(axis.transData.transform(steps), 1.5 * pixels)
+    inside = np.array(axis.get_window_extent().extents)
+    taken = np.vstack([_boxes(places, 2.0 * MARK * pixels), _stairs(axis.transData.transform(steps), 1.5 * pixels)])
     names = list(points)
     for k in order.tolist():
         text = axis.annotate(plain(names[k]), points[names[k]], xytext=(0, 0), textcoords="offset points", color=INK)
         text.set(fontsize=fontsize, ha="center", va="center", in_layout=False)
-        size = np.asarray(text.get_window_extent().size) / pixels
+        size = np.asarray(text.get_window_extent().size)
         offset = _offset(places[k], size, pixels, taken, inside)
-        taken.append(_box(places[k] + offset * pixels, size * pixels))
-        text.set_position(tuple(offset))
-        edge = offset - np.clip(offset, -0.5 * size, 0.5 * size)
+        taken = np.vstack([taken, _boxes(places[k] + offset, size)])
+        text.set_position(tuple(offset / pixels))
+        edge = (offset - np.clip(offset, -0.5 * size, 0.5 * size)) / pixels
         if np.linalg.norm(edge) > JOINED_FROM:
             line = {"arrowstyle": "-", "color": GREY, "linewidth": 0.6, "alpha": 0.7}
             axis.annotate("", points[names[k]], xytext=tuple(edge), textcoords="offset points", arrowprops=line)
 
 
-def _offset(place: np.ndarray, size: np.ndarray, pixels: float, taken: "list[Bbox]", inside: "Bbox") -> np.ndarray:
+def _offset(place: Array, size: Array, pixels: float, taken: Array, inside: Array) -> Array:
+    """From a point to the middle of its label, in pixels: the nearest ring with a free place, else the least cover."""
     best, least = np.zeros(2), np.inf
     for distance in DISTANCES:
-        for angle in ANGLES:
-            direction = np.array([np.cos(angle), np.sin(angle)])
-            offset = direction * (distance + 0.5 * size)
-            box = _box(place + offset * pixels, size * pixels)
-            cost = sum(_shared(box, other) for other in taken) + box.width * box.height - _shared(box, inside)
-            cost += CROSSED * sum(_crosses(place, offset * pixels, size * pixels, other) for other in taken)
-            if cost < least - 1e-6:
-                best, least = offset, cost
+        offsets = DIRECTIONS * (distance * pixels + 0.5 * size)
+        boxes = _boxes(place + offsets, size)
+        outside = size.prod() - _shared(boxes, inside[None])[:, 0]
+        costs = _shared(boxes, taken).sum(1) + outside + CROSSED * _crossed(place, offsets, size, taken)
+        first = int(costs.argmin())
+        if costs[first] < least - 1e-6:
+            best, least = offsets[first], float(costs[first])
         if least <= 0.0:
-            return best
+            break
     return best
 
 
-def _crosses(place: np.ndarray, offset: np.ndarray, size: np.ndarray, other: "Bbox") -> bool:
-    """Whether the line from a point to its label runs through another box."""
-    end = offset - np.clip(offset, -0.5 * size, 0.5 * size)
-    inner = [place + part * end for part in np.linspace(0.0, 1.0, 9)]
-    return not other.contains(*place) and any(other.contains(*spot) for spot in inner)
+def _crossed(place: Array, offsets: Float[Array, "A 2"], size: Array, taken: Float[Array, "T 4"]) -> Array:
+    """How many boxes the line from a point to each of its possible labels runs through, its own left out."""
+    ends = offsets - np.clip(offsets, -0.5 * size, 0.5 * size)
+    spots = place + np.linspace(0.0, 1.0, 9)[:, None, None] * ends
+    own = _within(place, taken)
+    return (_within(spots, taken).any(0) & ~own).sum(-1)
 
 
-def _box(centre: np.ndarray, size: np.ndarray) -> "Bbox":
-    from matplotlib.transforms import Bbox
+def _within(spots: Float[Array, "*S 2"], boxes: Float[Array, "T 4"]) -> Array:
+    x, y = spots[..., 0, None], spots[..., 1, None]
+    return (x >= boxes[:, 0]) & (x <= boxes[:, 2]) & (y >= boxes[:, 1]) & (y <= boxes[:, 3])
 
-    return Bbox([centre - 0.5 * size, centre + 0.5 * size])
+
+def _boxes(centres: Array, size: float | Array) -> Float[Array, "T 4"]:
+    """Left, bottom, right and top of boxes of one size."""
+    centres = np.atleast_2d(centres)
+    return np.hstack([centres - 0.5 * np.asarray(size), centres + 0.5 * np.asarray(size)])
 
 
-def _stairs(corners: np.ndarray, half: float) -> "list[Bbox]":
+def _stairs(corners: Float[Array, "K 2"], half: float) -> Float[Array, "T 4"]:
     """Boxes around a line that goes across first, then up or down."""
-    from matplotlib.transforms import Bbox
-
     pairs = list(pairwise(corners))
-    across = [[(first[0], first[1] - half), (second[0], first[1] + half)] for first, second in pairs]
-    along = [[(second[0] - half, second[1]), (second[0] + half, first[1])] for first, second in pairs]
-    return [Bbox(ends) for ends in across + along]
+    across = [(first[0], first[1] - half, second[0], first[1] + half) for first, second in pairs]
+    along = [(second[0] - half, second[1], second[0] + half, first[1]) for first, second in pairs]
+    return np.array(across + along).reshape(-1, 4)
 
 
-def _shared(first: "Bbox", second: "Bbox") -> float:
-    """Area that two boxes share."""
-    width = min(first.x1, second.x1) - max(first.x0, second.x0)
-    height = min(first.y1, second.y1) - max(first.y0, second.y0)
-    return max(width, 0.0) * max(height, 0.0)
+def _shared(first: Float[Array, "A 4"], second: Float[Array, "T 4"]) -> Float[Array, "A T"]:
+    """Area that every box of one kind shares with every one of the other."""
+    a, b = first[:, None], second[None]
+    sides = np.minimum(a[..., 2:], b[..., 2:]) - np.maximum(a[..., :2], b[..., :2])
+    return np.clip(sides, 0.0, None).prod(-1)

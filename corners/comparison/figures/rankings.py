@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 BAR_STEP, LABEL_STEP = 0.28, 0.42
 """Heights of a bar and of a label, in the units of the drawing."""
+ROOM_A_LETTER = 0.0125
+"""Share of the axis that a letter of a label takes beside it."""
 
 
 def critical_difference_plot(ranks: Mapping[str, float], critical_difference: float) -> "Figure":
@@ -39,7 +41,7 @@ def critical_difference_plot(ranks: Mapping[str, float], critical_difference: fl
     bottom = first + LABEL_STEP * len(left)
     figure, (axis,) = make_panels(1, 1, height=LABEL_STEP * (bottom + 2.0), width=STUDY_WIDTH)
     low, high = 1.0, float(max(len(order), math.ceil(max(ranks.values()))))
-    room = 0.36 * (high - low)
+    room = (high - low) * max(0.36, ROOM_A_LETTER * max(len(plain(method)) for method in ranks))
     axis.set(xlim=(low - room, high + room), ylim=(bottom, -2.0))
     axis.axis("off")
     _rank_axis(axis, low, high, critical_difference)
