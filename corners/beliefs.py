@@ -93,6 +93,7 @@ class Prior:
 
     ``evidence_tied``: every so many steps α is set by MacKay's update at the current features and held constant in
     between (theory 7.4); 0 means it is learned by gradient like every other parameter.
+    ``shared``: where a data point has several latent functions (one-versus-all), whether they share one α.
     ``bounded``: whether log α is kept within the bounds of theory 5.7; without, only the jitter keeps a belief proper.
     """
 
@@ -101,6 +102,7 @@ class Prior:
     hyperprior: GammaPrior | None = None
     evidence_tied: int = 0
     bounded: bool = True
+    shared: bool = False
     parameter: ClassVar[str] = "log_prior_precision"
 
     def __post_init__(self) -> None:

@@ -30,7 +30,7 @@ class Registry:
     -------
     >>> from corners.registry import Registry
     >>> Registry("score", "corners.comparison.scores").names()[0]
-    'calibration_error'
+    'accuracy'
     """
 
     def __init__(self, kind: str, package: str) -> None:

@@ -39,10 +39,10 @@ class Shared(Cavity):
     def data_term(
         self,
         routed: RoutedBelief,
-        features: Float[Tensor, "*B N H"],
+        features: Float[Tensor, "*L N H"],
         targets: Float[Tensor, "*B N"],
         likelihood: Likelihood,
         params: Params,
     ) -> Float[Tensor, "*B"]:
-        """``Σ_n ℓ_n(m_n, v_n)``."""
+        """``Σ_n ℓ_n(m_n, v_n)``; where a point has K latents, features and belief have a dimension K after ``*B``."""
         return sum_over_plates(self.marginals(routed, features), targets, likelihood, params)

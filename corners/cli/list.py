@@ -48,6 +48,15 @@ def _family(kind: str, package: str) -> Callable[[], list[Row]]:
     return rows
 
 
+def _scores() -> list[Row]:
+    from corners.comparison.scores import SCORES
+
+    return [
+        {"name": name, "what": SCORES.summary(name), "tasks": ", ".join(SCORES.get(name).tasks)}
+        for name in SCORES.names()
+    ]
+
+
 def _letters() -> list[Row]:
     from inference.registry import LETTERS
 
@@ -62,7 +71,7 @@ KINDS: dict[str, Callable[[], list[Row]]] = {
     "covariances": _family("covariance", "corners.covariances"),
     "likelihoods": _family("likelihood", "corners.likelihoods"),
     "backbones": _family("backbone", "corners.backbones"),
-    "scores": _family("score", "corners.comparison.scores"),
+    "scores": _scores,
     "protocols": _protocols,
     "letters": _letters,
 }
@@ -86,4 +95,5 @@ def command(kind: str | None, as_json: bool) -> None:
         click.echo(click.style(name, bold=True))
         width = max((len(row["name"]) for row in rows), default=0)
         for row in rows:
-            click.echo(f"  {row['name']:<{width}}  {row['what']}")
+            tasks = f" [{row['tasks']}]" if "tasks" in row else ""
+            click.echo(f"  {row['name']:<{width}}  {row['what']}{tasks}")

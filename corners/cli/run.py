@@ -3,6 +3,7 @@
 import datetime
 import sys
 import time
+import warnings
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -65,6 +66,8 @@ def command(
         _show_plan(plan_study(spec, only), as_json)
         return
     limit_threads(threads)
+    # joblib replaces a process whose memory has grown, and the job goes on: nothing that a user could act on.
+    warnings.filterwarnings("ignore", "A worker stopped while some jobs were given", UserWarning)
     listener = CellProgress(quiet=quiet)
     with listener:
         ending = run_study(

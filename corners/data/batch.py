@@ -53,10 +53,13 @@ class SplitBatch:
 
 
 def stack_splits(
-    splits: Sequence[Split], *, scale_targets: bool, dtype: str = "float64"
+    splits: Sequence[Split], *, scale_targets: bool, dtype: str = "float64", codes: bool = False
 ) -> tuple[SplitBatch, list[Standardiser]]:
-    """Standardise every split by its training part and stack them; all must have the shapes of the first."""
-    standardisers = [Standardiser.fit(split.train, scale_targets) for split in splits]
+    """Standardise every split by its training part and stack them; all must have the shapes of the first.
+
+    ``codes``: the targets are labels or counts, and stay as they are.
+    """
+    standardisers = [Standardiser.fit(split.train, scale_targets, codes=codes) for split in splits]
 
     def part(name: str) -> PartBatch:
         own: list[Part] = [getattr(split, name) for split in splits]

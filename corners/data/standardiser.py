@@ -42,8 +42,10 @@ class Standardiser(FrozenArrays):
             raise DataError("a scale is zero or negative; scales must be positive (1 for a constant column)")
 
     @classmethod
-    def fit(cls, part: Part, scale_targets: bool) -> "Standardiser":
-        """Means and standard deviations (ddof 0) of one part; targets are always centred, scaled only when asked.
+    def fit(cls, part: Part, scale_targets: bool, *, codes: bool = False) -> "Standardiser":
+        """Means and standard deviations (ddof 0) of one part; targets are centred, and scaled only when asked.
+
+        Targets that are ``codes``, labels or counts, are neither.
 
         A multiplication of the targets by a power of two multiplies ``target_mean`` and ``target_scale`` exactly, so
         that the scaled targets are the same to the last bit.
@@ -51,6 +53,8 @@ class Standardiser(FrozenArrays):
         if part.n == 0:
             raise DataError("a part without rows has no mean; at least one row is needed")
         input_mean, input_scale = _location_scale(part.inputs)
+        if codes:
+            return cls(input_mean, input_scale, 0.0, 1.0)
         target_mean, target_scale = (float(each[0]) for each in _location_scale(part.targets[:, None]))
         constant = _is_constant(part.targets[:, None])
         scale = target_scale if scale_targets else 1.0

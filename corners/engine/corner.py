@@ -112,18 +112,45 @@ class Corner:
         params |= self.backbone.init(inputs.shape[-1], generators, inputs.dtype)
         with torch.no_grad():
             size = self.backbone.features(params, inputs[:, :1]).shape[-1]
-        return params | self.routing.init(
-            self.prior, self.covariance, size, self._noise_var(params, targets), generators
-        )
+        return params | self._belief_start(size, self._noise_var(params, targets), generators)
+
+    def _belief_start(self, size: int, noise_var: Tensor, generators: list[torch.Generator]) -> Params:
+        """Prior and belief; of K latent functions with a dimension of that size after the replicates'."""
+        latents = self.likelihood.latents
+        starts = [self.routing.init(self.prior, self.covariance, size, noise_var, generators) for _ in range(latents)]
+        if latents == 1:
+            return starts[0]
+        one = frozenset({Prior.parameter}) if self.prior.shared else frozenset()
+        return {
+            name: value if name in one else torch.stack([start[name] for start in starts], 1)
+            for name, value in starts[0].items()
+        }
 
     def bounds(self) -> Bounds:
         """Element-wise bounds of the leaf parameters (theory 5.7)."""
         return self.likelihood.bounds() | self.routing.bounds(self.prior, self.covariance)
 
     def route(self, params: Params, features: Float[Tensor, "*B N H"], targets: Float[Tensor, "*B N"]) -> RoutedBelief:
-        """The belief, inside the graph."""
+        """The belief, inside the graph; its precision and belief have a dimension K where there are K latents."""
         noise_var = self._noise_var(params, targets)
-        return self.routing.bind(params, self.covariance, features, targets, noise_var, self.jitter)
+        if self.likelihood.latents == 1:
+            return self.routing.bind(params, self.covariance, features, targets, noise_var, self.jitter)
+        each = self._each_latent
+        if self.prior.shared:
+            params = params | {Prior.parameter: each(params[Prior.parameter], 0)}
+        return self.routing.bind(
+            params, self.covariance, each(features, 2), each(targets, 1), each(noise_var, 0), self.jitter
+        )
+
+    def _each_latent(self, tensor: Tensor, after: int) -> Tensor:
+        """The same for each of K latents, their dimension before the last ``after`` ones."""
+        shape = tensor.shape
+        cut = len(shape) - after
+        return tensor.unsqueeze(cut).expand(*shape[:cut], self.likelihood.latents, *shape[cut:])
+
+    def latent_features(self, features: Float[Tensor, "*B N H"]) -> Tensor:
+        """The features as the belief takes them: every one of K latent functions sees the same."""
+        return features if self.likelihood.latents == 1 else self._each_latent(features, 2)
 
     def energy(
         self,
@@ -134,15 +161,19 @@ class Corner:
         data_size: int | None = None,
     ) -> FreeEnergy:
         """The free energy at features and belief; ``data_size`` scales the data term of a mini-batch up to all data."""
-        data = self.cavity.data_term(routed, features, targets, self.likelihood, params)
+        data = self.cavity.data_term(routed, self.latent_features(features), targets, self.likelihood, params)
         if data_size is not None:
             data = data * (data_size / features.shape[-2])
         zero = torch.zeros_like(data)
-        prior = routed.belief.prior_overlap(routed.prior_precision) if self.has_prior_term else zero
+        prior = self._over_latents(routed.belief.prior_overlap(routed.prior_precision)) if self.has_prior_term else zero
         hyperprior = self.likelihood.penalty(params)
         if self.prior.hyperprior is not None:
-            hyperprior = hyperprior + self.prior.hyperprior.penalty(routed.prior_precision.log(), features.shape[-1])
+            penalty = self.prior.hyperprior.penalty(routed.prior_precision.log(), features.shape[-1])
+            hyperprior = hyperprior + (penalty[..., 0] if self.prior.shared else self._over_latents(penalty))
         return FreeEnergy(data, prior, hyperprior, zero + self.backbone_penalty * self.backbone.penalty(params))
+
+    def _over_latents(self, each: Tensor) -> Float[Tensor, "*B"]:
+        return each if self.likelihood.latents == 1 else each.sum(-1)
 
     def _noise_var(self, params: Params, targets: Tensor) -> Tensor:
         noise_var = self.likelihood.noise_var(params)
@@ -212,5 +243,7 @@ def _refuse_contradictions(corner: Corner) -> None:
         )
     if corner.prior.evidence_tied and corner.prior_term is False:
         raise SpecError("evidence_tied ties a precision that plays no part with prior_term=False; choose one")
+    if corner.prior.shared and corner.likelihood.latents == 1:
+        raise SpecError("Prior(shared=True) shares one precision among several latent functions; there is one here")
     if corner.prior.evidence_tied and not corner.likelihood.conjugate:
         raise SpecError("evidence-tied precision needs the evidence of a Gaussian likelihood; use a hyperprior instead")

@@ -16,6 +16,7 @@ from corners.errors import SpecError
 from corners.likelihoods.gaussian import TARGET_VAR
 from corners.method import Fit, FitStatus, HyperpriorSpec, LastLayer, Trace
 from corners.predictive._base import Predictive
+from corners.predictive.categorical import CategoricalPredictive
 from corners.types import Array
 
 if TYPE_CHECKING:
@@ -57,10 +58,10 @@ class CornerFit(Fit):
         with torch.no_grad():
             return self.corner.backbone.features(chosen.params, scaled)
 
-    def predict(self, inputs: Float[Array, "..."], *, replicate: int = 0) -> Predictive:
+    def predict(self, inputs: Float[Array, "..."], *, replicate: int = 0) -> Predictive | CategoricalPredictive:
         """Predictive of one replicate at inputs in original units."""
         chosen = self._usable(replicate)
-        marginals = chosen.belief.marginals(self._features(inputs, replicate))
+        marginals = chosen.belief.marginals(self.corner.latent_features(self._features(inputs, replicate)))
         scale = chosen.standardiser
         return self.corner.likelihood.predictive(chosen.params, marginals, scale.target_mean, scale.target_scale)
 

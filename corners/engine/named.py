@@ -8,6 +8,7 @@ from corners.engine.cells import CELLS
 from corners.engine.corner import Corner
 from corners.engine.training import CornerMethod
 from corners.errors import UnknownNameError
+from corners.likelihoods._base import Likelihood
 from corners.likelihoods.gaussian import Gaussian
 from corners.optimise import Schedule
 from corners.protocols import Protocol
@@ -15,8 +16,11 @@ from corners.registry import unknown_name_message
 from corners.routings.free import Free
 
 
-def named_cell(name: str, protocol: Protocol, backbone: Backbone) -> CornerMethod:
+def named_cell(name: str, protocol: Protocol, backbone: Backbone, likelihood: Likelihood | None = None) -> CornerMethod:
     """The cell called ``name`` with the schedule, hyperpriors and floors of the protocol.
+
+    ``likelihood``: by default Gaussian noise as the protocol has it; another one is taken as it is, and never centres
+    or scales labels and counts.
 
     The exact corners take no hyperprior and no jitter: their objective is the score itself.
     Every cell with a prior overlap takes the protocol's hyperpriors: without them its objective is unbounded below
@@ -25,6 +29,7 @@ def named_cell(name: str, protocol: Protocol, backbone: Backbone) -> CornerMetho
     Raises
     ------
     UnknownNameError : no cell is called so; the message lists them.
+    ImpossibleCellError : the cell binds its belief to a conjugate posterior, which the likelihood does not have.
     """
     if name not in CELLS:
         raise UnknownNameError(unknown_name_message("cell", name, list(CELLS)))
@@ -35,7 +40,7 @@ def named_cell(name: str, protocol: Protocol, backbone: Backbone) -> CornerMetho
         cavity=cell.cavity,
         routing=Free(protocol.mean_start_var) if free_mean else cell.routing,
         covariance=_family(cell.covariance, protocol.covariance_start),
-        likelihood=Gaussian(protocol.noise_start, hyperprior=None if exact else _noise_prior(protocol)),
+        likelihood=likelihood or Gaussian(protocol.noise_start, hyperprior=None if exact else _noise_prior(protocol)),
         prior=Prior(
             protocol.precision_start,
             bounded=protocol.precision_bounded,

@@ -75,7 +75,7 @@ class CornerProblem:
         """Test NLL, prior precision and noise scale (original units) for the trace."""
         values = {
             "test_nll": self._nll(params, state, self.data.test),
-            "prior_precision": state.prior_precision.detach(),
+            "prior_precision": one_precision(state.prior_precision.detach(), self.corner.likelihood.latents),
         }
         noise_var = self.corner.likelihood.noise_var(params)
         if noise_var is not None:
@@ -117,9 +117,9 @@ class CornerProblem:
         return chosen
 
     def _nll(self, params: Params, state: RoutedBelief, part: PartBatch) -> Float[Tensor, " B"]:
-        features = self.corner.backbone.features(params, part.inputs)
+        features = self.corner.latent_features(self.corner.backbone.features(params, part.inputs))
         marginals = state.belief.detach().marginals(features)
-        log_prob = self.corner.likelihood.log_partition(params, part.targets, marginals)
+        log_prob = self.corner.likelihood.log_predictive(params, part.targets, marginals)
         return -log_prob.mean(-1) + self.data.log_scale
 
     def _next_rows(self) -> Float[Tensor, "B M"] | Any:
@@ -131,3 +131,8 @@ class CornerProblem:
         chosen = self._order[:, self._used : self._used + self.batch_size]
         self._used += self.batch_size
         return chosen
+
+
+def one_precision(precision: Tensor, latents: int) -> Float[Tensor, "*B"]:
+    """One number a replicate: where every latent function has its own precision, their geometric mean."""
+    return precision if latents == 1 else precision.log().mean(-1).exp()

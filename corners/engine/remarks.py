@@ -68,7 +68,7 @@ def remarks(
     corner: Corner,
     params: Params,
     belief: GaussianBelief,
-    prior_precision: Float[Tensor, ""],
+    prior_precision: Float[Tensor, "*K"],
     features: Float[Tensor, "N H"],
     at_bound: tuple[str, ...],
 ) -> tuple[str, ...]:
@@ -85,8 +85,8 @@ def remarks(
         elif smallest > NOISE_EVERYWHERE and corner.covariance.name != "none":
             said.append("noise is over 95% of the predictive variance everywhere: the belief adds next to nothing")
     if corner.prior.learned:
-        spread = belief.mean.square().sum() + belief.covariance.matrix().diagonal(dim1=-2, dim2=-1).sum()
-        ratio = float(prior_precision * spread / belief.mean.shape[-1])
+        spread = belief.mean.square().sum(-1) + belief.covariance.matrix().diagonal(dim1=-2, dim2=-1).sum(-1)
+        ratio = float((prior_precision * spread / belief.mean.shape[-1]).max())
         if ratio > RUNAWAY:
             said.append(f"prior precision ran away: {ratio:.3g} times its value at the belief's own spread")
     return tuple(said)

@@ -12,7 +12,7 @@ from corners.beliefs import Prior
 from corners.data.batch import DTYPES, SplitBatch, stack_splits
 from corners.engine.corner import Corner
 from corners.engine.fit import CornerFit, Replicate
-from corners.engine.problem import CornerProblem
+from corners.engine.problem import CornerProblem, one_precision
 from corners.engine.remarks import data_remarks, fixed_remarks, parameters_at_bound, remarks, start_remark
 from corners.errors import SpecError
 from corners.likelihoods.gaussian import LOG_NOISE_VAR
@@ -119,7 +119,8 @@ class CornerMethod(Method):
     def _fit_group(
         self, splits: "list[Split]", seeds: list[int], noise_vars: list[float], progress: Watcher | None
     ) -> tuple[list[tuple[Replicate, FitStatus]], Trace]:
-        data, standardisers = stack_splits(splits, scale_targets=self.scale_targets, dtype=self.dtype)
+        codes = self.corner.likelihood.task != "regression"
+        data, standardisers = stack_splits(splits, scale_targets=self.scale_targets, dtype=self.dtype, codes=codes)
         # Rows run over the precisions of the grid, then replicates; a replicate starts alike under every precision.
         grid = self.precision_grid or (self.corner.prior.precision,)
         tiled = data.select(torch.arange(len(seeds)).repeat(len(grid))) if len(grid) > 1 else data
@@ -142,7 +143,9 @@ class CornerMethod(Method):
         """Parameters that are not the corner's to choose, one a row."""
         held, dtype = {}, DTYPES[self.dtype]
         if self.precision_grid:
-            held[Prior.parameter] = torch.tensor(grid, dtype=dtype).log().repeat_interleave(len(standardisers))
+            each = torch.tensor(grid, dtype=dtype).log().repeat_interleave(len(standardisers))
+            latents = 1 if self.corner.prior.shared else self.corner.likelihood.latents
+            held[Prior.parameter] = each if latents == 1 else each[:, None].repeat(1, latents)
         if noise_vars:
             scaled = [var / s.target_scale**2 for var, s in zip(noise_vars, standardisers, strict=True)]
             held[LOG_NOISE_VAR] = torch.tensor(scaled, dtype=dtype).log().repeat(len(grid))
@@ -186,7 +189,7 @@ class CornerMethod(Method):
                 *start_remark(outcome.best_steps[k], status),
                 *remarks(self.corner, params, belief, routed.prior_precision[k], features[k], at_bound),
             )
-            precision = float(routed.prior_precision[k])
+            precision = float(one_precision(routed.prior_precision[k], self.corner.likelihood.latents))
             replicate = Replicate(params, belief, precision, standardiser, outcome.best_steps[k], at_bound)
             found.append((replicate, FitStatus(status.code, status.detail, said if status.usable else ())))
         return found

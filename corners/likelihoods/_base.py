@@ -9,7 +9,9 @@ from torch import Tensor
 
 from corners.beliefs import Marginals
 from corners.covariances._base import Bounds, Params
+from corners.errors import SpecError
 from corners.predictive._base import Predictive
+from corners.predictive.categorical import CategoricalPredictive
 
 
 class Likelihood(ABC):
@@ -17,11 +19,21 @@ class Likelihood(ABC):
 
     MAP, Bethe and ELBO are one objective with another functional: ``log_prob`` at the mean, ``log_partition``,
     ``expected_log_prob``. Jensen: ``expected_log_prob ≤ log_partition``, always.
+
+    Labels and counts are codes in floating point: 0, 1, 2, ... A likelihood of K = ``latents`` > 1 functions a data
+    point sees latent values and marginals of shape ``(*B, K, N)`` and still returns ``(*B, N)``, summed over K.
     """
 
     name: ClassVar[str]
     conjugate: ClassVar[bool]
     """Whether a Gaussian prior gives a Gaussian posterior: closed routing needs it."""
+    task: ClassVar[str] = "regression"
+    """What the targets are: "regression" (real numbers), "classification" (labels) or "count"."""
+
+    @property
+    def latents(self) -> int:
+        """Latent functions a data point."""
+        return 1
 
     @property
     @abstractmethod
@@ -66,11 +78,31 @@ class Likelihood(ABC):
     ) -> Float[Tensor, "*B N"]:
         """``∫ log p(y_n | f) N(f; m_n, v_n) df``."""
 
+    def log_predictive(
+        self, params: Params, targets: Float[Tensor, "*B N"], marginals: Marginals
+    ) -> Float[Tensor, "*B N"]:
+        """Log of what :meth:`predictive` gives the target: what validation scores by.
+
+        It is ``log_partition`` unless what is trained is no score of the predictive.
+        """
+        return self.log_partition(params, targets, marginals)
+
     @abstractmethod
-    def predictive(self, params: Params, marginals: Marginals, target_mean: float, target_scale: float) -> Predictive:
+    def predictive(
+        self, params: Params, marginals: Marginals, target_mean: float, target_scale: float
+    ) -> Predictive | CategoricalPredictive:
         """Predictive of one replicate in original units: targets were ``(y - target_mean) / target_scale``."""
 
 
 def zero_penalty(params: Params, name: str) -> Tensor:
     """A zero a replicate, shaped like parameter ``name``."""
     return torch.zeros_like(params[name])
+
+
+def require_codes(name: str, target_mean: float, target_scale: float) -> None:
+    """Refuse labels or counts that were centred or scaled: ``target_mean`` 0 and ``target_scale`` 1 leave them be."""
+    if target_mean != 0.0 or target_scale != 1.0:
+        raise SpecError(
+            f"the targets of likelihood {name!r} are codes and are neither centred nor scaled: target_mean must be 0 "
+            f"and target_scale 1; got {target_mean} and {target_scale}"
+        )

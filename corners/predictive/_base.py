@@ -1,6 +1,7 @@
 """The contract of a predictive distribution: one univariate distribution a data point, in original units."""
 
 from abc import ABC, abstractmethod
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -14,6 +15,9 @@ class Predictive(ABC):
     Everything is in the original units of the targets; ``log_prob`` is a log density in nats per those units.
     Targets of any other shape than ``(N,)`` are refused (``DataError``): nothing broadcasts to N x N.
     """
+
+    task: ClassVar[Literal["regression", "count"]] = "regression"
+    """Which scores make sense of it."""
 
     @property
     @abstractmethod

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 BAR_STEP, LABEL_STEP = 0.28, 0.42
 """Heights of a bar and of a label, in the units of the drawing."""
-ROOM_A_LETTER = 0.0125
+ROOM_A_LETTER = 0.0145
 """Share of the axis that a letter of a label takes beside it."""
 
 

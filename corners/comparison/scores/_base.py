@@ -3,21 +3,27 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from corners.errors import DataError, SpecError
 from corners.predictive._base import Predictive
+from corners.predictive.categorical import CategoricalPredictive
 from corners.registry import Registry
 from corners.types import Array, Float
 
 SCORES = Registry("score", "corners.comparison.scores")
 
 Direction = Literal["lower", "higher", "nominal"]
-Unit = Literal["nats per observation", "target units", "fraction", "ratio"]
+Unit = Literal["nats per observation", "target units", "fraction", "ratio", "squared probability"]
+Task = Literal["regression", "classification", "count"]
 
-DEFAULT_SCORES = ("nll", "rmse", "crps", "calibration_error", "coverage", "sharpness")
+DEFAULT_SCORES: dict[Task, tuple[str, ...]] = {
+    "regression": ("nll", "rmse", "crps", "calibration_error", "coverage", "sharpness"),
+    "classification": ("nll", "accuracy", "brier", "ece"),
+    "count": ("nll", "rmse", "crps", "calibration_error", "coverage", "sharpness"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,10 +73,16 @@ class Score:
 
 
 class ScoreRule(ABC):
-    """How to score a predictive at its targets: a frozen specification, called like a function."""
+    """How to score a predictive at its targets: a frozen specification, called like a function.
+
+    ``tasks`` says whose predictives it takes: those of "regression" (unless the rule says otherwise),
+    "classification", "count", or several.
+    """
+
+    tasks: ClassVar[tuple[Task, ...]] = ("regression",)
 
     @abstractmethod
-    def __call__(self, predictive: Predictive, targets: Float[Array, " N"]) -> Score:
+    def __call__(self, predictive: Any, targets: Float[Array, " N"]) -> Score:
         """Score of the predictive at targets in original units."""
 
     @classmethod
@@ -92,18 +104,22 @@ def standard_error(values: Float[Array, " N"]) -> float:
 
 
 def evaluate(
-    predictive: Predictive, targets: Float[Array, " N"], rules: Sequence[str | ScoreRule] = DEFAULT_SCORES
+    predictive: Predictive | CategoricalPredictive,
+    targets: Float[Array, " N"],
+    rules: Sequence[str | ScoreRule] | None = None,
 ) -> dict[str, Score]:
     """Every asked score of one predictive, by score name.
 
     Parameters
     ----------
-    rules : registry names (then with their defaults) or rules of your own; each name once.
+    targets : in original units; of classes the codes 0..K-1.
+    rules : registry names (then with their defaults) or rules of your own; each name once. By default those of
+        ``DEFAULT_SCORES`` for the predictive's task.
 
     Raises
     ------
     DataError : a target is NaN or infinite, or the shapes differ.
-    SpecError : one name twice.
+    SpecError : one name twice, or a score of another task than the predictive's.
 
     Example
     -------
@@ -114,12 +130,31 @@ def evaluate(
     """
     require_finite_targets(targets)
     scores: dict[str, Score] = {}
-    for rule in rules:
-        score = (SCORES.get(rule)() if isinstance(rule, str) else rule)(predictive, targets)
+    for asked in DEFAULT_SCORES[task_of(predictive)] if rules is None else rules:
+        rule = SCORES.get(asked)() if isinstance(asked, str) else asked
+        require_task(rule, predictive)
+        score = rule(predictive, targets)
         if score.name in scores:
             raise SpecError(f"score {score.name!r} is asked for twice; call the second rule by itself")
         scores[score.name] = score
     return scores
+
+
+def task_of(predictive: Predictive | CategoricalPredictive) -> Task:
+    """What kind of targets a predictive is for."""
+    return "classification" if isinstance(predictive, CategoricalPredictive) else predictive.task
+
+
+def require_task(rule: ScoreRule, predictive: Predictive | CategoricalPredictive) -> None:
+    """Refuse a predictive of a task that the rule does not score, naming the scores that do."""
+    task = task_of(predictive)
+    if task in rule.tasks:
+        return
+    fitting = [name for name in SCORES.names() if task in SCORES.get(name).tasks]
+    raise SpecError(
+        f"{type(rule).__name__} takes a predictive of {' or '.join(rule.tasks)}; got a {type(predictive).__name__}, "
+        f"which is of {task}; scores for it: {', '.join(fitting)}"
+    )
 
 
 def require_finite_targets(targets: Float[Array, " N"]) -> None:

@@ -1,10 +1,11 @@
 """Mean distance of the central intervals' coverage from their levels 0.05, ..., 0.95."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from corners.comparison.scores._base import SCORES, Score, ScoreRule, mean_score
+from corners.comparison.scores._base import SCORES, Score, ScoreRule, Task, mean_score
 from corners.comparison.scores._central import LEVELS, inside_central
 from corners.predictive._base import Predictive
 from corners.types import Array, Float
@@ -20,6 +21,8 @@ class CalibrationError(ScoreRule):
     where coverage is within its own error of the level (the sign may flip); a calibrated predictive of N points still
     scores about ``√(2/πN) mean_p √(p (1 - p)) = 0.33 / √N``, not zero.
 
+    Of counts the intervals are those of the randomised PIT of ``seed``.
+
     Example
     -------
     >>> import numpy as np
@@ -28,13 +31,17 @@ class CalibrationError(ScoreRule):
     0.5
     """
 
+    tasks: ClassVar[tuple[Task, ...]] = ("regression", "count")
+
+    seed: int = 0
+
     def __call__(self, predictive: Predictive, targets: Float[Array, " N"]) -> Score:
         """Score the predictive."""
-        excess = inside_central(predictive, targets, LEVELS) - LEVELS[:, None]
+        excess = inside_central(predictive, targets, LEVELS, self.seed) - LEVELS[:, None]
         influence = (np.sign(excess.mean(axis=1))[:, None] * excess).mean(axis=0)
         return mean_score("calibration_error", influence, "fraction", "lower")
 
     @classmethod
     def example(cls) -> "CalibrationError":
-        """The rule itself: it has no settings."""
+        """The first seed."""
         return cls()

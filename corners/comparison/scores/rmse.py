@@ -1,10 +1,11 @@
 """Root mean squared error of the predictive mean, target units."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from corners.comparison.scores._base import SCORES, Score, ScoreRule
+from corners.comparison.scores._base import SCORES, Score, ScoreRule, Task
 from corners.predictive._base import Predictive, require_targets
 from corners.types import Array, Float
 
@@ -24,6 +25,8 @@ class Rmse(ScoreRule):
     >>> Rmse()(GaussianPredictive(np.zeros(2), np.ones(2)), np.array([1.0, -7.0])).mean
     5.0
     """
+
+    tasks: ClassVar[tuple[Task, ...]] = ("regression", "count")
 
     def __call__(self, predictive: Predictive, targets: Float[Array, " N"]) -> Score:
         """Score the predictive."""

@@ -1,10 +1,11 @@
 """Mean predictive standard deviation, target units: how narrow the predictive is, right or wrong."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from corners.comparison.scores._base import SCORES, Score, ScoreRule, mean_score
+from corners.comparison.scores._base import SCORES, Score, ScoreRule, Task, mean_score
 from corners.predictive._base import Predictive, require_targets
 from corners.types import Array, Float
 
@@ -23,6 +24,8 @@ class Sharpness(ScoreRule):
     >>> Sharpness()(GaussianPredictive(np.zeros(2), np.array([1.0, 9.0])), np.zeros(2)).mean
     2.0
     """
+
+    tasks: ClassVar[tuple[Task, ...]] = ("regression", "count")
 
     def __call__(self, predictive: Predictive, targets: Float[Array, " N"]) -> Score:
         """Score the predictive; the targets only fix the number of points."""

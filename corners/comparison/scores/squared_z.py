@@ -1,8 +1,9 @@
 """Mean squared standardised residual: 1 if the predictive variances are right."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from corners.comparison.scores._base import SCORES, Score, ScoreRule, mean_score
+from corners.comparison.scores._base import SCORES, Score, ScoreRule, Task, mean_score
 from corners.predictive._base import Predictive, require_targets
 from corners.types import Array, Float
 
@@ -19,6 +20,8 @@ class SquaredZ(ScoreRule):
     >>> SquaredZ()(GaussianPredictive(np.zeros(2), np.array([1.0, 4.0])), np.array([1.0, 2.0])).mean
     1.0
     """
+
+    tasks: ClassVar[tuple[Task, ...]] = ("regression", "count")
 
     def __call__(self, predictive: Predictive, targets: Float[Array, " N"]) -> Score:
         """Score the predictive."""

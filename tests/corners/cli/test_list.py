@@ -27,6 +27,12 @@ def test_every_kind_alone_and_as_json(command, kind):
     assert all(record["name"] in text and record["what"] in text for record in records)
 
 
+def test_scores_say_whose_predictives_they_take(command):
+    tasks = {record["name"]: record["tasks"] for record in command("list", "scores", "--json").json()}
+    assert tasks["brier"] == "classification" and tasks["crps"] == "regression, count"
+    assert "[regression, classification, count]" in command("list", "scores").out
+
+
 def test_json_of_everything_holds_every_kind(command):
     assert {record["kind"] for record in command("list", "--json").json()} == set(KINDS)
 

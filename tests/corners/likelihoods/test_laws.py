@@ -21,6 +21,11 @@ def test_expectation_is_the_integral(likelihood):
     laws.check_expectation_is_the_integral(likelihood)
 
 
+def test_latents_are_apart(likelihood):
+    laws.check_latents_are_apart(likelihood)
+
+
+@pytest.mark.filterwarnings("ignore:a marginal variance of:UserWarning")
 def test_jensen(likelihood):
     laws.check_jensen(likelihood)
 
