@@ -14,7 +14,7 @@ from corners.likelihoods import LIKELIHOODS
 from corners.likelihoods._base import Likelihood
 
 ROWS, ROUNDS, GAUSSIAN_A_ROUND = 10_000, 40, 5
-CEILINGS = {"poisson": 40.0, "probit": 3.0}
+CEILINGS = {"poisson": 40.0, "student_t": 40.0, "probit": 3.0}
 
 
 def data_term(likelihood: Likelihood) -> Callable[[], None]:
@@ -42,7 +42,11 @@ def data_term(likelihood: Likelihood) -> Callable[[], None]:
 def ratios() -> dict[str, tuple[float, float]]:
     """Seconds and ratio by head: medians of interleaved rounds, so that a busy machine slows all of them."""
     known = set(LIKELIHOODS.names())
-    names = [name for name in ("gaussian", "probit", "logistic", "poisson", "negative_binomial") if name in known]
+    names = [
+        name
+        for name in ("gaussian", "probit", "logistic", "poisson", "negative_binomial", "student_t")
+        if name in known
+    ]
     terms = {name: data_term(LIKELIHOODS.get(name)()) for name in names}
     times: dict[str, list[float]] = {name: [] for name in names}
     for _ in range(ROUNDS):

@@ -17,6 +17,7 @@ from corners.likelihoods.one_vs_all import OneVsAll
 from corners.likelihoods.ordinal import FIRST_THRESHOLD, LOG_GAPS, Ordinal
 from corners.likelihoods.poisson import Poisson
 from corners.likelihoods.probit import Probit
+from corners.likelihoods.student_t import StudentT
 from corners.routings.free import MEAN
 from tests.support.corner_cells import cell, energy_at
 from tests.support.golden import as_array, assert_golden, golden, golden_cases
@@ -25,7 +26,7 @@ from tests.support.problems import assert_close, batch, generators, real
 FAMILIES = {"none": "scroll_none", "diag": "scroll_diagonal", "full": "scroll_dense", "lowrank": "scroll_low_rank"}
 ONE = [
     case
-    for head in ("probit", "logistic", "ordinal", "poisson", "negbin")
+    for head in ("probit", "logistic", "ordinal", "poisson", "student", "negbin")
     for case in golden_cases("shared_free", f"free_{head}_")
 ]
 MANY = golden_cases("shared_free", "free_ova")
@@ -38,6 +39,7 @@ def head_of(case) -> Likelihood:
         "logistic": Logistic,
         "ordinal": lambda: Ordinal(classes=len(given["tau"]) + 1),
         "poisson": Poisson,
+        "student": lambda: StudentT(scale=given["s"], df=given["nu"]),
         "negbin": lambda: NegativeBinomial(size=given["r"]),
         "ova_probit": lambda: OneVsAll(classes=given["K"]),
     }[case["inputs"]["head"]]()

@@ -15,6 +15,7 @@ from corners.likelihoods.one_vs_all import OneVsAll
 from corners.likelihoods.ordinal import Ordinal
 from corners.likelihoods.poisson import Poisson
 from corners.likelihoods.probit import Probit
+from corners.likelihoods.student_t import StudentT
 from corners.protocols import Protocol
 
 PROTOCOL = Protocol("short", learning_rate=0.05, max_steps=150, patience=40)
@@ -48,6 +49,7 @@ HEADS = [
     (OneVsAll(3), "classes"),
     (Poisson(), "counts"),
     (NegativeBinomial(), "counts"),
+    (StudentT(), "numbers"),
 ]
 
 
@@ -58,6 +60,8 @@ def nll(predictive, targets) -> float:
 def base_rate(split: Split) -> float:
     """NLL of what knows the training targets and no input."""
     train, test = split.train.targets, split.test.targets
+    if split.task == "regression":
+        return 0.5 * float(np.log(2.0 * np.pi * train.var()) + np.mean((test - train.mean()) ** 2) / train.var())
     shares = np.bincount(train.astype(int), minlength=int(test.max()) + 1) + 1.0
     return -float(np.log(shares / shares.sum())[test.astype(int)].mean())
 
