@@ -65,9 +65,7 @@ def command(
     if dry_run:
         _show_plan(plan_study(spec, only), as_json)
         return
-    limit_threads(threads)
-    # joblib replaces a process whose memory has grown, and the job goes on: nothing that a user could act on.
-    warnings.filterwarnings("ignore", "A worker stopped while some jobs were given", UserWarning)
+    _prepare(threads)
     listener = CellProgress(quiet=quiet)
     with listener:
         ending = run_study(
@@ -150,6 +148,12 @@ def ending_lines(name: str, ending: "Ending") -> list[str]:
     elif ending.failed:
         lines.append("the same command tries the failed cells again")
     return lines
+
+
+def _prepare(threads: int) -> None:
+    limit_threads(threads)
+    # joblib replaces a process whose memory has grown, and the job goes on: nothing that a user could act on.
+    warnings.filterwarnings("ignore", "A worker stopped while some jobs were given", UserWarning)
 
 
 def _show_plan(planned: "tuple[Planned, ...]", as_json: bool) -> None:
