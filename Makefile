@@ -30,7 +30,7 @@ arch: $(BIN)/ruff ## the import contracts of pyproject.toml
 	$(BIN)/lint-imports
 
 reports: $(BIN)/ruff ## render the committed reports again from their results; a difference fails
-	@for study in reports/*/study.toml; do $(BIN)/corners report $$(dirname $$study) --check || exit 1; done
+	@for study in reports/*/scores.csv.gz; do $(BIN)/corners report $$(dirname $$study) --check || exit 1; done
 
 # A file of tests/benchmarks is a script with a main part, or holds tests with the fixture of pytest-benchmark.
 bench: $(BIN)/ruff ## times and ratios on one core; compare numbers of one run only
