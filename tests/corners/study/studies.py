@@ -64,7 +64,7 @@ def starts(folder: Path) -> list[str]:
     return (folder / "starts").read_text(encoding="utf-8").split()
 
 
-def wait_for(condition, seconds: float = 60.0) -> None:
+def wait_for(condition, seconds: float = 300.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"
