@@ -16,7 +16,7 @@ from corners.engine.problem import CornerProblem, one_precision
 from corners.engine.remarks import data_remarks, fixed_remarks, parameters_at_bound, remarks, start_remark
 from corners.errors import SpecError
 from corners.likelihoods.gaussian import LOG_NOISE_VAR
-from corners.method import Fit, FitStatus, Method, Trace
+from corners.method import Fit, FitStatus, Method, Trace, require_one_seed_a_split
 from corners.optimise import Outcome, Schedule, Watcher, fit_in_groups, train
 from corners.protocols import require_grid
 from corners.selection import best_candidate, choice_remarks
@@ -56,7 +56,7 @@ class CornerMethod(Method):
     fixed_noise: str = "none"
 
     @property
-    def host(self) -> str | None:  # type: ignore[override]
+    def host(self) -> str | None:  # type: ignore[override]  # elsewhere a constant of the class; here an option decides
         """The network whose validation error is the noise of a refit."""
         return "map" if self.fixed_noise == "refit" else None
 
@@ -89,11 +89,16 @@ class CornerMethod(Method):
         progress: Watcher | None = None,
     ) -> CornerFit:
         """Train one replicate a (split, seed) pair, all of equal shape in one tensor program."""
+        require_one_seed_a_split(splits, seeds)
+        pairs = [(id(split), seed) for split, seed in zip(splits, seeds, strict=True)]
         errors = self._host_errors(splits, host)
-        noise = dict(zip(seeds, errors, strict=True)) if errors else {}
-        fitted = fit_in_groups(
-            splits, seeds, lambda some, own: self._fit_group(some, own, [noise[k] for k in own if noise], progress)
-        )
+        noise = dict(zip(pairs, errors, strict=True)) if errors else {}
+
+        def fit_group(some: "list[Split]", own: list[int]) -> tuple[list[tuple[Replicate, FitStatus]], Trace]:
+            held = [noise[id(split), seed] for split, seed in zip(some, own, strict=True)] if noise else []
+            return self._fit_group(some, own, held, progress)
+
+        fitted = fit_in_groups(splits, seeds, fit_group)
         return CornerFit(
             method=self.name,
             corner=self.corner,

@@ -96,6 +96,9 @@ def test_noise_refitted_is_held_at_the_hosts_validation_error():
         np.testing.assert_allclose(scale[np.isfinite(scale)], fitted.learned(k)["noise_scale"], rtol=1e-12)
     alone = refit.fit(SPLITS[1:], SEEDS[1:], host=replace(host, seeds=host.seeds[1:], **_only(host, 1)))
     same_belief(fitted, 1, alone, 0)
+    twice = refit.fit(SPLITS, [5, 5], host=replace(host, seeds=(5, 5)))
+    for k in range(len(SPLITS)):
+        assert twice.learned(k)["noise_scale"] ** 2 == pytest.approx(validation_error(host, k), rel=1e-12)
     with pytest.raises(SpecError, match="needs the fit of map"):
         refit.fit(SPLITS, SEEDS)
 
