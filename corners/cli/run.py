@@ -31,6 +31,7 @@ INTERRUPTED = 130
 @click.option(
     "--only", multiple=True, metavar="PATTERN", help="Data sets, rows, or dataset/row (with * and ?); may be repeated."
 )
+@click.option("--again", is_flag=True, help="Run finished cells too, as after a change of the code.")
 @click.option("--dry-run", is_flag=True, help="Say what would be run, and run nothing.")
 @json_option
 @running_options
@@ -39,6 +40,7 @@ def command(
     workers: int | None,
     scheduler: str | None,
     only: tuple[str, ...],
+    again: bool,
     dry_run: bool,
     as_json: bool,
     quiet: bool,
@@ -47,7 +49,8 @@ def command(
     """Run the cells of STUDY (a study.toml or its folder) that have no result yet, or a stale one.
 
     A cell is a row of the study on a data set. It is kept as soon as it is finished: interrupt with Ctrl-C and give
-    the same command again to go on. A cell that fails does not stop the others and is tried again the next time.
+    the same command again to go on. Results that the study's folder already holds count as finished. A cell that
+    fails does not stop the others and is tried again the next time.
 
     \b
     Examples:
@@ -63,7 +66,7 @@ def command(
         raise SpecError("--workers starts processes here and --scheduler uses those of a cluster; give one of them")
     spec = read_study(study)
     if dry_run:
-        _show_plan(plan_study(spec, only), as_json)
+        _show_plan(plan_study(spec, only), again, as_json)
         return
     _prepare(threads)
     listener = CellProgress(quiet=quiet)
@@ -73,6 +76,7 @@ def command(
             date=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             command=f"corners run {spec.name}",
             only=only,
+            again=again,
             workers=workers or 1,
             threads=threads,
             scheduler=scheduler,
@@ -156,9 +160,9 @@ def _prepare(threads: int) -> None:
     warnings.filterwarnings("ignore", "A worker stopped while some jobs were given", UserWarning)
 
 
-def _show_plan(planned: "tuple[Planned, ...]", as_json: bool) -> None:
+def _show_plan(planned: "tuple[Planned, ...]", again: bool, as_json: bool) -> None:
     """Cells in the order in which they would run."""
-    todo = [each for each in planned if each.state != "done"]
+    todo = [each for each in planned if again or each.state != "done"]
     if as_json:
         print_json([{"cell": each.cell.name, "state": each.state, "seeds": list(each.cell.seeds)} for each in planned])
         return

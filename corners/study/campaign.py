@@ -13,7 +13,7 @@ from corners.study.execute import Failure, Job, run_cell
 from corners.study.outstanding import Planned, plan_study
 from corners.study.scheduling import Lost, schedule
 from corners.study.spec import StudySpec
-from corners.study.store import DONE, STALE, Store, read_cell
+from corners.study.store import DONE, STALE, Store
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,7 @@ def run_study(
     date: str,
     command: str = "corners.study.run_study",
     only: Sequence[str] = (),
+    again: bool = False,
     workers: int = 1,
     threads: int = 1,
     scheduler: str | None = None,
@@ -83,6 +84,7 @@ def run_study(
     ----------
     date : of the run, for the provenance (ISO 8601).
     only : as in :func:`plan_study`.
+    again : finished cells too, as after a change of the code that computes them.
     workers, threads, scheduler : as in :func:`corners.study.scheduling.schedule`.
     work : what makes a result of a job.
 
@@ -94,7 +96,7 @@ def run_study(
     ------
     As :func:`plan_study` and :func:`corners.study.scheduling.schedule`, before anything is trained.
     """
-    run = _Campaign(study, plan_study(study, only), listener or Unheard())
+    run = _Campaign(study, plan_study(study, only), listener or Unheard(), again)
     check_writable(study.runs)
     jobs = [Job(each.cell, each.fingerprint or "", date, command) for each in run.todo]
     if scheduler is None and workers == 1:
@@ -113,18 +115,20 @@ class _Campaign:
     study: StudySpec
     planned: tuple[Planned, ...]
     listener: Listener
+    again: bool = False
     ran: list[str] = field(default_factory=list)
     failed: dict[str, tuple[Cell, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.store = Store(self.study.runs)
-        self.todo = [each for each in self.planned if each.state != DONE and each.fingerprint is not None]
+        self.todo = [
+            each for each in self.planned if each.fingerprint is not None and (self.again or each.state != DONE)
+        ]
         self.clock = Clock(self.todo, self._known())
 
     def _known(self) -> Iterable[tuple[Planned, float]]:
         """Cells that earlier runs finished, with their seconds."""
-        done = (each for each in self.planned if each.state == DONE)
-        return [(each, float(read_cell(self.store.path(each.cell))["seconds"])) for each in done]
+        return [(each, each.seconds) for each in self.planned if each.seconds is not None]
 
     def run(self, results: Callable[[], Any]) -> Ending:
         started, interrupted = time.perf_counter(), False
@@ -161,7 +165,7 @@ class _Campaign:
         over = {*self.ran, *self.failed}
         return Ending(
             ran=tuple(self.ran),
-            skipped=tuple(each.cell.name for each in self.planned if each.state == DONE),
+            skipped=tuple(each.cell.name for each in self.planned if each.state == DONE and not self.again),
             stale=tuple(each.cell.name for each in self.planned if each.state == STALE),
             failed=tuple(self.failed.values()),
             left=tuple(each.cell.name for each in self.todo if each.cell.name not in over),

@@ -27,6 +27,15 @@ class Gathering:
     cells: dict[str, dict[str, Any]] = field(default_factory=dict)
     failures: dict[tuple[str, str], list[Failure]] = field(default_factory=dict)
 
+    def holds(self, dataset: str, row: str, seeds: Iterable[int], fingerprint: str) -> bool:
+        """Whether there is a line of that fingerprint for each of the seeds."""
+        lines = (self.lines.get((dataset, row, seed)) for seed in seeds)
+        return all(line is not None and line["fingerprint"] == fingerprint for line in lines)
+
+    def seconds(self, cell: str) -> float | None:
+        """What a cell took, where that is known."""
+        return float(self.cells[cell]["seconds"]) if cell in self.cells else None
+
 
 def read_committed(folder: Path) -> Gathering:
     """Lines, cells and failures as they are committed; empty where there is nothing yet."""

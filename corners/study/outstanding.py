@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from corners.errors import SpecError, UnavailableError
 from corners.study.cells import Cell, fingerprint
+from corners.study.committed import Gathering, read_committed
 from corners.study.plan import regression_splits
 from corners.study.spec import StudySpec
-from corners.study.store import DONE, FAILED, Store
+from corners.study.store import DONE, FAILED, MISSING, STALE, Store, read_cell
 
 if TYPE_CHECKING:
     from corners.data.dataset import Dataset
@@ -23,6 +24,7 @@ class Planned:
     """A cell of the study, what there is of it, and how long it is expected to take, in units of its row.
 
     ``fingerprint`` is None where the method cannot be made here; ``reason`` then says why, or why it failed before.
+    ``seconds`` is what a finished cell took.
     """
 
     cell: Cell
@@ -30,10 +32,14 @@ class Planned:
     fingerprint: str | None
     effort: float
     reason: str | None = None
+    seconds: float | None = None
 
 
 def plan_study(study: StudySpec, only: Sequence[str] = ()) -> tuple[Planned, ...]:
     """Every cell of the study, longest first, with its state; nothing is trained or written.
+
+    A cell is finished where its file says so, and also where the committed lines of all its seeds bear its
+    fingerprint: a study goes on in a fresh clone.
 
     Parameters
     ----------
@@ -56,12 +62,12 @@ def plan_study(study: StudySpec, only: Sequence[str] = ()) -> tuple[Planned, ...
     from corners.data.loading import load
 
     chosen = _chosen(study, only)
-    store, tables, planned = Store(study.runs), {}, []
+    store, committed, tables, planned = Store(study.runs), read_committed(study.folder), {}, []
     for cell in chosen:
         if cell.dataset not in tables:
             data = load(cell.dataset)
             tables[cell.dataset] = data, regression_splits(data, cell.seeds[:1])[0].kind
-        planned.append(_planned(cell, store, *tables[cell.dataset]))
+        planned.append(_planned(cell, store, committed, *tables[cell.dataset]))
     return tuple(sorted(planned, key=lambda each: -each.effort))
 
 
@@ -81,11 +87,15 @@ def _fits(cell: Cell, pattern: str) -> bool:
     return any(fnmatchcase(name, pattern) for name in (cell.dataset, cell.row, f"{cell.dataset}/{cell.row}"))
 
 
-def _planned(cell: Cell, store: Store, data: "Dataset", split_kind: str) -> Planned:
+def _planned(cell: Cell, store: Store, committed: Gathering, data: "Dataset", split_kind: str) -> Planned:
     effort = float(len(cell.seeds) * (data.n + OVERHEAD_ROWS))
     try:
         wanted = fingerprint(cell, data, split_kind)
     except UnavailableError as error:
         return Planned(cell, FAILED, None, effort, str(error))
     state = store.state(cell, wanted)
-    return Planned(cell, state, wanted, effort, store.failure(cell) if state != DONE else None)
+    if state in (MISSING, STALE) and committed.holds(cell.dataset, cell.row, cell.seeds, wanted):
+        return Planned(cell, DONE, wanted, effort, seconds=committed.seconds(cell.name))
+    if state == DONE:
+        return Planned(cell, DONE, wanted, effort, seconds=float(read_cell(store.path(cell))["seconds"]))
+    return Planned(cell, state, wanted, effort, store.failure(cell))

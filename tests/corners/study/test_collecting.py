@@ -12,11 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corners.errors import DataError
+from corners.study.campaign import run_study
 from corners.study.collecting import collect
-from corners.study.committed import number_text, read_committed, write_whole
+from corners.study.committed import number_text, read_committed, write_scores, write_whole
+from corners.study.outstanding import plan_study
 from corners.study.results import FAILURES, PROVENANCE, SCORES
 from corners.study.spec import read_study
 from corners.study.store import Store, read_cell
+from tests.corners.study.studies import result_of
 from tests.corners.study.synthetic import make_study, run_all, write_cell
 
 
@@ -176,3 +179,52 @@ def test_a_number_keeps_nine_digits_and_is_written_once_for_all(value):
     text = number_text(value)
     assert number_text(float(text)) == text
     assert float(text) == pytest.approx(value, rel=5e-9, abs=0.0) or abs(value) < 1e-300
+
+
+def states(study):
+    return {each.cell.name: (each.state, each.seconds) for each in plan_study(study)}
+
+
+def without_result_files(study):
+    for path in study.runs.iterdir():
+        path.unlink()
+
+
+def test_a_clone_goes_on_after_what_is_committed(study):
+    collect(study)
+    without_result_files(study)
+    unfinished = {cell.name for cell in study.cells() if cell.row == "leave_one_out"}
+    assert states(study) == {
+        cell.name: ("missing", None) if cell.name in unfinished else ("done", 10.0) for cell in study.cells()
+    }
+
+
+def test_a_committed_line_of_other_choices_does_not_count(study):
+    collect(study)
+    without_result_files(study)
+    file = study.folder / "study.toml"
+    file.write_text(file.read_text(encoding="utf-8").replace("jitter = 1e-3", "jitter = 1e-4"), encoding="utf-8")
+    assert {state for state, _ in states(read_study(study.folder)).values()} == {"missing"}
+
+
+def test_a_cell_of_which_one_seed_is_not_committed_is_missing(study):
+    collect(study)
+    without_result_files(study)
+    lines = lines_of(study)
+    lost = lines.pop(1)
+    write_scores(study.folder / SCORES, {(each["dataset"], each["row"], int(each["seed"])): each for each in lines})
+    missing = [name for name, (state, _) in states(study).items() if state == "missing" and "leave_one_out" not in name]
+    [cell] = [cell_called(study, name) for name in missing]
+    assert (cell.dataset, cell.row) == (lost["dataset"], lost["row"]) and int(lost["seed"]) in cell.seeds
+
+
+def test_finished_cells_run_again_when_asked(study):
+    names: list[str] = []
+
+    def work(job, _):
+        names.append(job.cell.name)
+        return result_of(job)
+
+    ending = run_study(study, date="2026-01-31", only=["linear/map"], again=True, work=work)
+    assert sorted(names) == sorted(ending.ran) and ending.skipped == ()
+    assert sorted(names) == [cell.name for cell in study.cells() if (cell.dataset, cell.row) == ("linear", "map")]
