@@ -87,6 +87,7 @@ def _pool(
     work: Work, jobs: Sequence[Any], order: Iterable[int], size: tuple[int, int], handed: set[int]
 ) -> Generator[tuple[int, Any], None, None]:
     from joblib import Parallel, delayed, parallel_config
+    from joblib.externals.loky import get_reusable_executor
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
     def calls() -> Iterator[Any]:
@@ -107,6 +108,8 @@ def _pool(
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", ".* tasks? .*(but not used|cancelled)", UserWarning)
             results.close()
+        # joblib would keep the processes for whoever asks next; a run starts with new ones and leaves none behind.
+        get_reusable_executor().shutdown(wait=True, kill_workers=True)
 
 
 def _deaf(work: Work, k: int, job: Any) -> tuple[int, Any]:

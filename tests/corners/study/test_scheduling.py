@@ -107,7 +107,17 @@ def test_a_run_that_is_given_up_leaves_no_process(tmp_path):
     results = schedule(process_facts, range(50), workers=2)
     _, (process, _) = next(results)
     results.close()
-    wait_for(lambda: not Path(f"/proc/{process}").exists() or "Z" in _state(process), 30.0)
+    wait_for(lambda: _ended(process), 30.0)
+
+
+def test_a_finished_run_leaves_no_process():
+    found = dict(schedule(process_facts, range(4), workers=2))
+    for process in {process for process, _ in found.values()}:
+        wait_for(partial(_ended, process), 30.0)
+
+
+def _ended(process: int) -> bool:
+    return not Path(f"/proc/{process}").exists() or "Z" in _state(process)
 
 
 def _state(process: int) -> str:
