@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from corners.covariances._base import Bounds, Covariance, Params
+from corners.covariances._base import Bounds, Coupling, Covariance, Params
 from corners.covariances._linalg import row_squares, triangular_inverse
 from corners.errors import SpecError
 from corners.numerics import LOG_2PI
@@ -93,7 +93,7 @@ class Prior:
 
     ``evidence_tied``: every so many steps α is set by MacKay's update at the current features and held constant in
     between (theory 7.4); 0 means it is learned by gradient like every other parameter.
-    ``shared``: where a data point has several latent functions (one-versus-all), whether they share one α.
+    ``shared``: where a data point has several latent functions (classes, outputs), whether they share one α.
     ``bounded``: whether log α is kept within the bounds of theory 5.7; without, only the jitter keeps a belief proper.
     """
 
@@ -135,10 +135,15 @@ class Prior:
 
 @dataclass(frozen=True)
 class Marginals:
-    """``q(f_n) = N(mean_n, variance_n)``: what the likelihood of each data point sees."""
+    """``q(f_n) = N(mean_n, variance_n)``: what the likelihood of each data point sees.
+
+    Of K latent functions both have a dimension K before the last. ``coupling`` says how those of a data point vary
+    together; None where they do not, and its diagonal is always ``variance``.
+    """
 
     mean: Float[Tensor, "*B N"]
     variance: Float[Tensor, "*B N"]
+    coupling: Coupling | None = None
 
 
 @dataclass(frozen=True)
@@ -150,7 +155,8 @@ class GaussianBelief:
 
     def marginals(self, features: Float[Tensor, "*B N H"]) -> Marginals:
         """Forward message: ``m_n = μᵀψ_n``, ``v_n = ψ_nᵀ Σ ψ_n``."""
-        return Marginals((features @ self.mean[..., None])[..., 0], self.covariance.quadratic(features))
+        mean = (features @ self.mean[..., None])[..., 0]
+        return Marginals(mean, self.covariance.quadratic(features), self.covariance.coupling(features))
 
     def prior_overlap(self, prior_precision: Float[Tensor, "*B"]) -> Float[Tensor, "*B"]:
         """``-log Z_w = ½ (H log 2π + log|M| + μᵀ M⁻¹ μ)``, ``M = Σ + α⁻¹ I`` (theory 2), in nats."""

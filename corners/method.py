@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from corners.errors import SpecError
+from corners.exact.bounds import Objective
 from corners.predictive._base import Predictive
 from corners.registry import Registry
 from corners.types import Array, Float
@@ -86,6 +87,9 @@ class LastLayer:
     ``covariance`` includes the ``jitter`` the cell was trained with. ``noise_var`` is a variance.
 
     ``cavity``, ``routing`` and ``family`` are registry names, the last one of the covariance.
+
+    Of another ``likelihood`` than Gaussian noise ``noise_var`` is NaN, ``likelihood_params`` hold its parameters by
+    name and ``test_log_predictive`` the belief's own log predictive at the test points (nats, in the units trained in).
     """
 
     features: Float[Array, "N H"]
@@ -106,6 +110,25 @@ class LastLayer:
     noise_prior: HyperpriorSpec | None = None
     has_prior_term: bool = True
     at_bound: tuple[str, ...] = ()
+    likelihood: str = "gaussian"
+    likelihood_params: Mapping[str, float] = field(default_factory=dict)
+    test_log_predictive: Float[Array, " M"] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class BeliefObjectives:
+    """MAP, Bethe and ELBO of one fitted belief with any head, on its training part, in nats; see theory 4.
+
+    ``prior_precision`` is the smallest where several latent functions have one each; ``family`` and ``routing`` are
+    registry names, the first one of the covariance.
+    """
+
+    map: Objective
+    bethe: Objective
+    elbo: Objective
+    prior_precision: float
+    family: str
+    routing: str
 
 
 @dataclass(frozen=True)
@@ -159,6 +182,13 @@ class Fit(ABC):
     def last_layer(self, replicate: int, split: "Split") -> LastLayer | None:
         """The replicate's last layer on its split, or None where the method has no such layer."""
 
+    def sampled_layer(self, replicate: int, split: "Split", latent: int | None = None) -> LastLayer | None:
+        """The last layer of whatever likelihood, for a sampler; :meth:`last_layer` is of Gaussian noise alone.
+
+        ``latent`` chooses one of several latent functions; without it a fit that has several gives None.
+        """
+        return self.last_layer(replicate, split) if latent is None else None
+
     @abstractmethod
     def learned(self, replicate: int) -> dict[str, float]:
         """Hyperparameters of one replicate by name (``noise_scale`` in original units, ``prior_precision``, …)."""
@@ -168,6 +198,8 @@ class Method(ABC):
     """How to get a fit: a frozen specification that holds no data and no state."""
 
     name: str
+    tasks: ClassVar[tuple[str, ...]] = ("regression",)
+    """Kinds of tables it is for: "regression", "classification", "count"."""
     host: ClassVar[str | None] = None
     """Name of the method whose features this one borrows, if any; its fit is then passed to ``fit``."""
 

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inference.distributions import Distribution
+from inference.distributions import Distribution, Normal
 from inference.errors import SpecError
 from inference.families import Naturals, flat, marginal
+from inference.matching import cavity
 from inference.nodes._base import Message
 from inference.program import Program, State
 from inference.structure import Factor, Variable
@@ -78,6 +79,25 @@ class Messages:
         block = next(b for b in self._program.blocks if variable in b.variables)
         found = tuple(block.messages_into(variable, self._program, self._state))
         return VariableMessages(graph.variables[variable], self._program, found)
+
+    def without(self, factor: str) -> Normal:
+        """The marginal at the port of a moment-matched factor without its message: what all other data say there.
+
+        It is over the plates of the factor, so that entry n is the leave-one-out belief of datum n under expectation
+        propagation. Entries where the datum is missing hold the marginal itself.
+
+        Raises
+        ------
+        SpecError : the factor sent no message by moment matching; the text lists those that did.
+        """
+        sent = self._state.matched
+        if factor not in sent:
+            raise SpecError(
+                f"no message of {factor!r} is moment-matched; those that are: {', '.join(sent) or 'none in this model'}"
+            )
+        found = next(f for f in self._program.graph.factors if f.name == factor)
+        mean, var = cavity(found, found.node.matches[0], self._program.inbox(found, self._state), sent[factor])
+        return Normal._trusted(mean=mean, var=var)
 
 
 def _without(factor: Factor, plate: str, row: int) -> Values | None:

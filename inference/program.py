@@ -15,6 +15,7 @@ from inference.contractions import Axes
 from inference.distributions import Distribution, NormalGamma
 from inference.families import Naturals, event_ndims, flat
 from inference.inbox import Inbox, Moments, Pair, align, read
+from inference.matching import bethe_term, matched_port
 from inference.nodes.exp_link import ExpLink
 from inference.structure import Factor, FactorGraph, Known, Variable
 from inference.terms import Quantity, Term, total
@@ -29,7 +30,8 @@ class State:
     """Everything inference has found out so far.
 
     ``pairs`` are joint moments by factor, ``joints`` normal-gamma pairs by their two variables, ``sites`` the Gaussian
-    messages of exp links inside a structured cluster, ``regions`` the entropies of clusters solved as one.
+    messages of exp links inside a structured cluster, ``regions`` the entropies of clusters solved as one, ``matched``
+    the messages that factors sent by moment matching, over their plates.
     """
 
     marginals: Mapping[str, Distribution]
@@ -37,6 +39,7 @@ class State:
     joints: Mapping[tuple[str, str], NormalGamma] = field(default_factory=dict)
     sites: Mapping[str, Naturals] = field(default_factory=dict)
     regions: Mapping[str, float] = field(default_factory=dict)
+    matched: Mapping[str, Naturals] = field(default_factory=dict)
 
     def updated(self, **parts: Mapping[Any, Any]) -> "State":
         """A state with these entries put in place of their namesakes."""
@@ -148,9 +151,11 @@ class Program:
         return out
 
     def energy(self, factor: Factor, state: State) -> float:
-        """The average energy of a factor over all its plates, in nats."""
-        quantity = factor.node.average_energy(self.inbox(factor, state))
-        return self.sum(factor, quantity)
+        """The average energy of a factor over all its plates, in nats; of a matched one its Bethe term."""
+        q, port = self.inbox(factor, state), matched_port(factor)
+        if port is not None and factor.name in state.matched:
+            return self.sum(factor, bethe_term(factor, port, q, state.matched[factor.name]))
+        return self.sum(factor, factor.node.average_energy(q))
 
     def sum(self, factor: Factor, quantity: Quantity) -> float:
         """A scalar quantity over a factor's plates, summed where the factor is present."""

@@ -11,6 +11,7 @@ from inference.blocks.fixed import Fixed
 from inference.blocks.gaussian import GaussianCluster
 from inference.blocks.gaussian_tree import TreeCluster
 from inference.blocks.links import LinkBlock, links_of
+from inference.blocks.matched import MatchedCluster, matched_factors
 from inference.blocks.normal_gamma import make_pair
 from inference.blocks.tree import find_tree
 from inference.constraints import Constraint, Reading, read_constraints
@@ -46,14 +47,16 @@ class Plan:
 
     @property
     def exact(self) -> bool:
-        """Whether one sweep of full steps finds the posterior: a single cluster and no exp link."""
-        return len(self.blocks) <= 1 and not any(isinstance(f.node, ExpLink) for f in self.program.graph.factors)
+        """Whether one sweep of full steps finds the posterior: a single cluster, no exp link and nothing matched."""
+        linked = any(isinstance(f.node, ExpLink) for f in self.program.graph.factors)
+        return len(self.blocks) <= 1 and not linked and not any(isinstance(b, MatchedCluster) for b in self.blocks)
 
     @property
     def single_sweep(self) -> bool:
         """Whether one sweep of full steps ends the run: one block is not fixed, and its update is in closed form."""
         moving = [b for b in self.blocks if not isinstance(b, Fixed)]
-        return len(moving) <= 1 and not any(isinstance(b, GaussianCluster) and b.links for b in moving)
+        repeats = any(isinstance(b, MatchedCluster) or (isinstance(b, GaussianCluster) and b.links) for b in moving)
+        return len(moving) <= 1 and not repeats
 
     def explain(self, variable: str | None = None) -> str:
         """Which rule sends each message into the block of a variable, or into all blocks.
@@ -136,13 +139,15 @@ def _block(graph: FactorGraph, cluster: frozenset[str], reading: Reading) -> Blo
             return _pair(graph, names, reading)
         return Conjugate(names[0], _form(graph, names[0], reading))
     links = {v: found for v in names if (found := links_of(graph, v))}
-    if len(names) == 1 and graph.variables[names[0]].chain is None:
+    matched = {v: found for v in names if (found := matched_factors(graph, v))}
+    if len(names) == 1 and graph.variables[names[0]].chain is None and not matched:
         form = _form(graph, names[0], reading, linked=bool(links))
         return LinkBlock(names[0], links[names[0]], form) if links else Conjugate(names[0], form)
     for v in names:
         _form(graph, v, reading, linked=v in links, alone=False)
     tree = find_tree(graph, cluster)
-    return DenseCluster(graph, tuple(names), links) if tree is None else TreeCluster(tree, tuple(names), links)
+    joint = DenseCluster(graph, tuple(names), links) if tree is None else TreeCluster(tree, tuple(names), links)
+    return MatchedCluster(joint, matched) if matched else joint
 
 
 def _pair(graph: FactorGraph, names: list[str], reading: Reading) -> Block:
@@ -177,6 +182,9 @@ def _form(graph: FactorGraph, name: str, reading: Reading, *, linked: bool = Fal
 
 def _said(block: Block, graph: FactorGraph) -> str:
     """How a block is solved, in words."""
+    if isinstance(block, MatchedCluster):
+        sending = ", ".join(f.name for some in block.matched.values() for f in some)
+        return f"{_said(block.cluster, graph)}; {sending} by moment matching (expectation propagation)"
     if isinstance(block, GaussianCluster):
         size = sum(graph.variables[v].size for v in block.cluster)
         shape = "one pass up and down its tree" if isinstance(block, TreeCluster) else "dense"

@@ -13,6 +13,7 @@ from jaxtyping import Float
 from corners.backbones._base import Backbone
 from corners.backbones.identity import Identity
 from corners.baselines._gaussian_head import GaussianHead, GaussianHeadFit
+from corners.baselines._tasks import require_task
 from corners.data.standardiser import Standardiser
 from corners.exact import Evidence
 from corners.method import Fit, FitStatus, Method, Trace, require_one_seed_a_split
@@ -50,6 +51,7 @@ class LinearMethod(Method):
         progress: Watcher | None = None,
     ) -> GaussianHeadFit:
         """Fit one model a split, one after another."""
+        require_task(self, splits)
         require_one_seed_a_split(splits, seeds)
         started = time.perf_counter()
         found: list[tuple[GaussianHead | None, FitStatus]] = []

@@ -10,6 +10,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from corners.backbones._base import Backbone
+from corners.baselines._heads import Head
+from corners.baselines._network_problem import WEIGHTS, latent_values, shifted
 from corners.covariances._base import Params
 from corners.data.batch import DTYPES
 from corners.data.standardiser import Standardiser
@@ -65,7 +67,7 @@ class NetworkFit(Fit):
 
     method: str
     backbone: Backbone
-    likelihood: Gaussian
+    likelihood: Head
     seeds: tuple[int, ...]
     statuses: tuple[FitStatus, ...]
     replicates: tuple[NetworkReplicate | None, ...]
@@ -84,13 +86,14 @@ class NetworkFit(Fit):
         return None
 
     def learned(self, replicate: int) -> dict[str, float]:
-        """``noise_scale`` (original units), the chosen ``penalty``, ``steps`` and what the method adds."""
+        """``noise_scale`` (original units) if any, the chosen ``penalty``, ``steps`` and what the method adds."""
         own = self.replicates[replicate]
         if own is None:
             return {}
-        noise_scale = float(self.likelihood.noise_var(own.params).sqrt()) * own.standardiser.target_scale
+        noise_var = self.likelihood.noise_var(own.params)
+        noise = {} if noise_var is None else {"noise_scale": float(noise_var.sqrt()) * own.standardiser.target_scale}
         found = self.found[replicate] if self.found else {}
-        return {"noise_scale": noise_scale, **own.chosen, "steps": float(own.best_step), **found}
+        return {**noise, **own.chosen, "steps": float(own.best_step), **found}
 
     def _features(self, inputs: Array, replicate: int, member: int = 0) -> Tensor:
         own = self._usable(replicate)
@@ -98,8 +101,20 @@ class NetworkFit(Fit):
         with torch.no_grad():
             return self.backbone.features(own.members[member], scaled)
 
+    def _latent(self, inputs: Array, replicate: int, member: int = 0) -> Float[Tensor, "*K N"]:
+        """``Wψ(x)`` of one member, in the units trained in."""
+        params = self._usable(replicate).members[member]
+        return shifted(params, latent_values(params[WEIGHTS], self._features(inputs, replicate, member)))
+
     def _usable(self, replicate: int) -> NetworkReplicate:
         own, status = self.replicates[replicate], self.statuses[replicate]
         if own is None or not status.usable:
             raise SpecError(f"{self.method}, seed {self.seeds[replicate]}: {status.sentence}")
         return own
+
+
+@dataclass(frozen=True)
+class GaussianNetworkFit(NetworkFit):
+    """Fit of networks with Gaussian noise."""
+
+    likelihood: Gaussian

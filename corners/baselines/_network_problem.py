@@ -6,29 +6,48 @@ from jaxtyping import Float
 from torch import Tensor, minimum
 
 from corners.backbones._base import Backbone
+from corners.baselines._heads import Head
 from corners.covariances._base import Params
 from corners.data.batch import PartBatch, SplitBatch
-from corners.likelihoods.gaussian import LOG_NOISE_VAR, Gaussian
+from corners.likelihoods.gaussian import LOG_NOISE_VAR
 
 WEIGHTS = "weights"
+"""The last layer: ``(B, H)`` for one latent function, ``(B, K, H)`` for K of them."""
+OFFSET = "offset"
+"""What is added to the latent function of a replicate, where its head has such a constant; never trained."""
+
+
+def latent_values(weights: Tensor, features: Float[Tensor, "*B N H"]) -> Tensor:
+    """``Wψ_n``: shape ``(*B, N)`` for weights ``(*B, H)``, ``(*B, K, N)`` for weights ``(*B, K, H)``."""
+    if weights.dim() == features.dim():
+        return weights @ features.mT
+    return (features @ weights[..., None])[..., 0]
+
+
+def shifted(params: Params, latent: Tensor) -> Tensor:
+    """Latent values with the offset, where there is one."""
+    return latent + params[OFFSET][..., None] if OFFSET in params else latent
 
 
 @dataclass(frozen=True)
 class MapProblem:
-    """``Σ_n -log p(y_n | wᵀψ_n) + ½ λ ‖w‖² + λ_bb ‖W_hidden‖²`` for every pair of replicate and penalty λ.
+    """``Σ_n -log p(y_n | Wψ_n) + ½ λ ‖W‖² + λ_bb ‖W_hidden‖²`` for every pair of replicate and penalty λ.
+
+    ``W`` has one row a latent function: one for real numbers and counts, K for classes.
 
     ``λ`` is halved: beside a log likelihood it is the precision of a Gaussian prior on ``w``. Where a publication says
     "penalty 0.1" without the half it may mean ``0.1 ‖w‖²``, which is ``λ = 0.2`` here.
 
     Parameters
     ----------
-    noise : "learned" by gradient; or "validation": the variance is 1 while training, so that the sum is half the sum of
-        squared residuals (up to a constant), and the mean square of the validation residuals in all that is scored.
+    noise : of a Gaussian head, "learned" by gradient; or "validation": the variance is 1 while training, so that the
+        sum is half the sum of squared residuals (up to a constant), and the mean square of the validation residuals in
+        all that is scored.
     reduction : "mean" divides the sum over points by their number, and leaves both penalties as they are.
     """
 
     backbone: Backbone
-    likelihood: Gaussian
+    likelihood: Head
     data: SplitBatch
     penalties: Float[Tensor, " B"]
     backbone_penalty: float
@@ -52,15 +71,14 @@ class MapProblem:
         return self._nll(self.scored(params), self.data.validation)
 
     def watched(self, params: Params, state: None) -> dict[str, Float[Tensor, " B"]]:
-        """Test NLL and noise scale for the trace."""
+        """Test NLL for the trace, and the noise scale where there is one."""
         own = self.scored(params)
-        return {
-            "test_nll": self._nll(own, self.data.test),
-            "noise_scale": self.noise_scale(own) * self.data.log_scale.exp(),
-        }
+        noise_scale = self.noise_scale(own)
+        noise = {} if noise_scale is None else {"noise_scale": noise_scale * self.data.log_scale.exp()}
+        return {"test_nll": self._nll(own, self.data.test), **noise}
 
     def adjust(self, params: Params, step: int, state: None) -> None:
-        """Clamp the noise that is learned."""
+        """Clamp what the likelihood learns."""
         if self.noise != "learned":
             return
         for name, (low, high) in self.likelihood.bounds().items():
@@ -81,8 +99,12 @@ class MapProblem:
         return params | {LOG_NOISE_VAR: mean_square.log().clamp(min=floor)}
 
     def mean(self, params: Params, part: PartBatch) -> Float[Tensor, "B N"]:
-        """Predictive mean of every point, in the units trained in."""
-        return (self.backbone.features(params, part.inputs) @ params[WEIGHTS][..., None])[..., 0]
+        """Predictive mean of every point under a Gaussian head, in the units trained in."""
+        return self.latent(params, part)
+
+    def latent(self, params: Params, part: PartBatch) -> Float[Tensor, "B *K N"]:
+        """``Wψ_n`` of every point, with the offset."""
+        return shifted(params, latent_values(params[WEIGHTS], self.backbone.features(params, part.inputs)))
 
     def losses(self, params: Params, step: int) -> Float[Tensor, "B N"]:
         """What the objective sums over the training points."""
@@ -90,15 +112,16 @@ class MapProblem:
 
     def log_prob(self, params: Params, part: PartBatch) -> Float[Tensor, "B N"]:
         """Log predictive density of every point, in the units trained in."""
-        return self.likelihood.log_prob(params, part.targets, self.mean(params, part))
+        return self.likelihood.log_prob(params, part.targets, self.latent(params, part))
 
     def squared_norm(self, params: Params) -> Float[Tensor, " B"]:
         """What the penalty λ multiplies, halved."""
-        return params[WEIGHTS].square().sum(-1)
+        return params[WEIGHTS].square().flatten(1).sum(-1)
 
-    def noise_scale(self, params: Params) -> Float[Tensor, " B"]:
-        """σ in the units trained in."""
-        return (0.5 * params[LOG_NOISE_VAR].detach()).exp()
+    def noise_scale(self, params: Params) -> Float[Tensor, " B"] | None:
+        """σ in the units trained in; None where the head has no Gaussian noise."""
+        noise_var = self.likelihood.noise_var(params)
+        return None if noise_var is None else noise_var.detach().sqrt()
 
     def _nll(self, params: Params, part: PartBatch) -> Tensor:
         return -self.log_prob(params, part).mean(-1) + self.data.log_scale

@@ -12,13 +12,14 @@ from torch import Tensor
 
 from corners.backbones._base import Backbone
 from corners.backbones.mlp import MLP
+from corners.baselines._heads import Head
 from corners.baselines._network_fit import NetworkFit, NetworkReplicate
 from corners.baselines._network_problem import WEIGHTS, MapProblem
+from corners.baselines._tasks import require_task
 from corners.covariances._base import Params
-from corners.data.batch import DTYPES, SplitBatch, stack_splits
+from corners.data.batch import DTYPES, SplitBatch
 from corners.data.standardiser import Standardiser
 from corners.errors import SpecError
-from corners.likelihoods.gaussian import LOG_NOISE_VAR, Gaussian
 from corners.method import Fit, FitStatus, Method, Trace
 from corners.optimise import Outcome, Schedule, Watcher, fit_in_groups, train
 from corners.protocols import CHOICES, Protocol, require_penalty_grid
@@ -45,35 +46,31 @@ BEST_TO_WORST = (
 M = TypeVar("M", bound="NetworkMethod")
 
 
+def require_choice(name: str, value: str) -> None:
+    """Refuse what is no choice of protocols by that name."""
+    if value not in CHOICES[name]:
+        raise SpecError(f"{name} must be one of {', '.join(CHOICES[name])}; got {value!r}")
+
+
 @dataclass(frozen=True)
 class NetworkMethod(Method):
     """Every candidate of the grid is trained at once and validation NLL chooses, a replicate at a time.
 
-    A subclass says which fit it returns; it may add hyperparameters to the grid, members, and a problem of its own.
-    ``noise`` and ``reduction`` are those of :class:`MapProblem`.
+    A subclass says which head its networks have and which fit it returns; it may add hyperparameters to the grid,
+    members, and a problem of its own. ``reduction`` is that of :class:`MapProblem`.
     """
 
     backbone: Backbone = field(default_factory=MLP)
-    likelihood: Gaussian = field(default_factory=Gaussian)
     penalty_grid: tuple[float, ...] = (0.01, 0.1, 1.0, 10.0)
     backbone_penalty: float = 0.01
     schedule: Schedule = field(default_factory=lambda: Schedule(0.01, 5000, 100, 1e-6))
-    scale_targets: bool = True
     dtype: str = "float64"
-    noise: str = "learned"
     reduction: str = "sum"
     name: str = ""
 
     def __post_init__(self) -> None:
         require_penalty_grid(self.penalty_grid)
-        for name in ("noise", "reduction"):
-            if getattr(self, name) not in CHOICES[name]:
-                raise SpecError(f"{name} must be one of {', '.join(CHOICES[name])}; got {getattr(self, name)!r}")
-        if self.noise == "validation" and self.likelihood.noise_scale is not None:
-            raise SpecError(
-                f"noise='validation' takes the noise from the validation residuals, but the likelihood gives "
-                f"noise_scale={self.likelihood.noise_scale}; leave one of the two out"
-            )
+        require_choice("reduction", self.reduction)
 
     @classmethod
     def example(cls: type[M]) -> M:
@@ -89,11 +86,15 @@ class NetworkMethod(Method):
             penalty_grid=protocol.penalty_grid,
             backbone_penalty=protocol.backbone_penalty,
             schedule=schedule,
-            scale_targets=protocol.scale_targets,
             dtype=protocol.dtype,
-            noise=protocol.noise,
             reduction=protocol.reduction,
+            **cls._from_protocol(protocol),
         )
+
+    @classmethod
+    def _from_protocol(cls, protocol: Protocol) -> dict[str, Any]:
+        """Options of a family of heads that the protocol sets."""
+        return {}
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
@@ -109,11 +110,12 @@ class NetworkMethod(Method):
         progress: Watcher | None = None,
     ) -> NetworkFit:
         """Train one network a (split, seed) pair, candidate and member."""
+        require_task(self, splits)
         fitted = fit_in_groups(splits, seeds, lambda some, own: self._fit_group(some, own, progress))
         made = self._made(
             method=self.name,
             backbone=self.backbone,
-            likelihood=self.likelihood,
+            likelihood=self._head(splits),
             seeds=tuple(seeds),
             statuses=fitted.statuses,
             replicates=fitted.replicates,
@@ -136,18 +138,22 @@ class NetworkMethod(Method):
         """What the initial weights of every member are drawn with; the first draws with the replicate's own."""
         return [seed]
 
-    def _problem(self, data: SplitBatch, seeds: list[int], size: int) -> MapProblem:
+    @abstractmethod
+    def _head(self, splits: "Sequence[Split]") -> Head:
+        """What the networks of these splits end in."""
+
+    @abstractmethod
+    def _stack(self, splits: "Sequence[Split]") -> tuple[SplitBatch, list[Standardiser]]:
+        """The splits as tensors, their targets as the head takes them."""
+
+    def _problem(self, head: Head, data: SplitBatch, seeds: list[int], size: int) -> MapProblem:
         """The problem of all rows, of ``size`` features; ``seeds`` are the replicates', one a row."""
         penalties = self._column("penalty", seeds)
-        return MapProblem(
-            self.backbone,
-            self.likelihood,
-            data,
-            penalties,
-            self.backbone_penalty,
-            noise=self.noise,
-            reduction=self.reduction,
-        )
+        return MapProblem(self.backbone, head, data, penalties, self.backbone_penalty, reduction=self.reduction)
+
+    def _frozen(self, head: Head) -> frozenset[str]:
+        """What no gradient step moves."""
+        return head.frozen | self.backbone.frozen
 
     def _column(self, name: str, seeds: list[int]) -> Float[Tensor, " B"]:
         """One hyperparameter of every row."""
@@ -157,29 +163,27 @@ class NetworkMethod(Method):
     def _fit_group(
         self, splits: "list[Split]", seeds: list[int], progress: Watcher | None
     ) -> tuple[list[tuple[NetworkReplicate, FitStatus]], Trace]:
-        data, standardisers = stack_splits(splits, scale_targets=self.scale_targets, dtype=self.dtype)
+        head = self._head(splits)
+        data, standardisers = self._stack(splits)
         # Rows run over candidates, then members, then replicates; a member starts alike under every candidate.
         starts = [seed for members in zip(*map(self._member_seeds, seeds), strict=True) for seed in members]
         blocks = len(self.candidates) * len(starts) // len(seeds)
         tiled = data.select(torch.arange(len(seeds)).repeat(blocks))
-        params = self._init(tiled, [torch.Generator().manual_seed(seed) for seed in starts * len(self.candidates)])
-        problem = self._problem(tiled, seeds * blocks, params[WEIGHTS].shape[-1])
-        frozen = self.likelihood.frozen | self.backbone.frozen
-        if self.noise == "validation":
-            frozen |= {LOG_NOISE_VAR}
-        outcome = train(problem, params, frozen, self.schedule, progress)
+        generators = [torch.Generator().manual_seed(seed) for seed in starts * len(self.candidates)]
+        params = self._init(head, tiled, generators)
+        problem = self._problem(head, tiled, seeds * blocks, params[WEIGHTS].shape[-1])
+        outcome = train(problem, params, self._frozen(head), self.schedule, progress)
         with torch.no_grad():
             kept = replace(outcome, params=problem.scored(outcome.params))
         return self._choose(problem, kept, standardisers)
 
-    def _init(self, data: SplitBatch, generators: list[torch.Generator]) -> Params:
-        params = self.likelihood.init(data.train.targets)
-        if self.noise == "validation":
-            params[LOG_NOISE_VAR] = torch.zeros_like(params[LOG_NOISE_VAR])
+    def _init(self, head: Head, data: SplitBatch, generators: list[torch.Generator]) -> Params:
+        params = head.init(data.train.targets)
         params |= self.backbone.init(data.train.inputs.shape[-1], generators, data.train.inputs.dtype)
         with torch.no_grad():
             size = self.backbone.features(params, data.train.inputs[:, :1]).shape[-1]
-        draws = [torch.randn(size, generator=each, dtype=data.train.inputs.dtype) for each in generators]
+        shape = (size,) if head.latents == 1 else (head.latents, size)
+        draws = [torch.randn(shape, generator=each, dtype=data.train.inputs.dtype) for each in generators]
         return params | {WEIGHTS: (0.01 / size) ** 0.5 * torch.stack(draws)}
 
     def _scores(self, problem: MapProblem, outcome: Outcome, count: int) -> Float[Array, "C K"]:

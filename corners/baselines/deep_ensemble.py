@@ -8,12 +8,10 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
-from corners.baselines._network_fit import NetworkFit, derived_seed, validation_scores
-from corners.baselines._network_problem import WEIGHTS, MapProblem
-from corners.baselines._networks import NetworkMethod
-from corners.errors import SpecError
+from corners.baselines._ensemble import EnsembleMethod
+from corners.baselines._gaussian_networks import GaussianNetworkMethod
+from corners.baselines._network_fit import GaussianNetworkFit, validation_scores
 from corners.method import METHODS
-from corners.optimise import Outcome
 from corners.predictive.gaussian import GaussianPredictive
 from corners.predictive.mixture import MixturePredictive
 from corners.types import Array
@@ -23,13 +21,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class DeepEnsembleFit(NetworkFit):
+class DeepEnsembleFit(GaussianNetworkFit):
     """Fit of :class:`DeepEnsemble`; ``learned`` has the root mean noise variance and the longest member's steps."""
 
     def predict(self, inputs: Float[Array, "..."], *, replicate: int = 0) -> MixturePredictive:
         """``(1/M) Σ_m N(w_mᵀψ_m, σ_m²)`` in original units."""
         own = self._usable(replicate)
-        latents = [self._features(inputs, replicate, m) @ params[WEIGHTS] for m, params in enumerate(own.members)]
+        latents = [self._latent(inputs, replicate, member) for member in range(len(own.members))]
         means = own.standardiser.original_mean(torch.stack(latents).double().numpy())
         return MixturePredictive(means, np.broadcast_to(self._noise_vars(replicate)[:, None], means.shape).copy())
 
@@ -56,7 +54,7 @@ class DeepEnsembleFit(NetworkFit):
 
 @METHODS.register("deep_ensemble")
 @dataclass(frozen=True)
-class DeepEnsemble(NetworkMethod):
+class DeepEnsemble(EnsembleMethod, GaussianNetworkMethod):
     """``members`` networks as ``map`` trains them, each stopped on its own; one penalty for all of them.
 
     The penalty is chosen by the validation NLL of the mixture; a noise from validation is each member's own. The first
@@ -73,31 +71,9 @@ class DeepEnsemble(NetworkMethod):
     """
 
     name: str = "deep_ensemble"
-    members: int = 5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.members < 1:
-            raise SpecError(f"an ensemble has at least 1 member; got members={self.members}")
 
     def _made(self, **fields: Any) -> DeepEnsembleFit:
         return DeepEnsembleFit(**fields)
 
     def _found(self, fit: DeepEnsembleFit, replicate: int, split: "Split") -> Mapping[str, float]:
         return validation_scores(fit.predict(split.validation.inputs, replicate=replicate), split)
-
-    def _member_seeds(self, seed: int) -> list[int]:
-        return [seed, *(derived_seed(seed, member) for member in range(1, self.members))]
-
-    def _scores(self, problem: MapProblem, outcome: Outcome, count: int) -> Float[Array, "C K"]:
-        """Validation NLL of every candidate's mixture, in the units trained in: a replicate's are all shifted alike.
-
-        Infinite where a member never reached a finite state.
-        """
-        with torch.no_grad():
-            log_prob = problem.log_prob(outcome.params, problem.data.validation).double()
-        shape = (len(self.candidates), self.members, count)
-        mixed = log_prob.unflatten(0, shape).logsumexp(1) - float(np.log(self.members))
-        nll = (-mixed.mean(-1)).numpy()
-        reached = np.isfinite(outcome.best_validation).reshape(shape).all(axis=1)
-        return np.where(reached & np.isfinite(nll), nll, np.inf)

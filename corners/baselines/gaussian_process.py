@@ -12,6 +12,7 @@ from scipy import optimize
 
 from corners.backbones._base import Backbone
 from corners.baselines._rbf_likelihood import NegativeLogLikelihood
+from corners.baselines._tasks import require_task
 from corners.data.standardiser import Standardiser
 from corners.errors import SpecError
 from corners.method import METHODS, Fit, FitStatus, LastLayer, Method, Trace, require_one_seed_a_split
@@ -121,6 +122,7 @@ class GaussianProcess(Method):
         progress: Watcher | None = None,
     ) -> GaussianProcessFit:
         """Fit one process a (split, seed) pair, one after another."""
+        require_task(self, splits)
         require_one_seed_a_split(splits, seeds)
         started = time.perf_counter()
         models, standardisers, statuses = [], [], []

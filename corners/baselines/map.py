@@ -6,9 +6,9 @@ from typing import Any
 import torch
 from jaxtyping import Float
 
-from corners.baselines._network_fit import NetworkFit
-from corners.baselines._network_problem import WEIGHTS, MapProblem
-from corners.baselines._networks import NetworkMethod
+from corners.baselines._gaussian_networks import GaussianNetworkMethod
+from corners.baselines._network_fit import GaussianNetworkFit
+from corners.baselines._network_problem import MapProblem
 from corners.beliefs import Marginals
 from corners.method import METHODS
 from corners.predictive._base import Predictive
@@ -18,13 +18,13 @@ __all__ = ["Map", "MapFit", "MapProblem"]
 
 
 @dataclass(frozen=True)
-class MapFit(NetworkFit):
+class MapFit(GaussianNetworkFit):
     """Fit of :class:`Map`: a point, hence no belief to compare with a posterior."""
 
     def predict(self, inputs: Float[Array, "..."], *, replicate: int = 0) -> Predictive:
         """``N(wᵀψ, σ²)`` in original units."""
         own = self._usable(replicate)
-        mean = self._features(inputs, replicate) @ own.params[WEIGHTS]
+        mean = self._latent(inputs, replicate)
         marginals = Marginals(mean, torch.zeros_like(mean))
         scale = own.standardiser
         return self.likelihood.predictive(own.params, marginals, scale.target_mean, scale.target_scale)
@@ -32,7 +32,7 @@ class MapFit(NetworkFit):
 
 @METHODS.register("map")
 @dataclass(frozen=True)
-class Map(NetworkMethod):
+class Map(GaussianNetworkMethod):
     """MAP network; every penalty of the grid is trained at once and validation NLL chooses, a replicate at a time.
 
     A penalty λ adds ``½ λ ‖w‖²`` to the negative log likelihood. A penalty published without the half may mean

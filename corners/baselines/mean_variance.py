@@ -10,13 +10,14 @@ from jaxtyping import Float
 from torch import Tensor
 
 from corners.backbones._base import Backbone
-from corners.baselines._network_fit import NetworkFit
+from corners.baselines._gaussian_networks import GaussianNetworkMethod
+from corners.baselines._heads import Head
+from corners.baselines._network_fit import GaussianNetworkFit, NetworkFit
 from corners.baselines._network_problem import WEIGHTS, MapProblem
-from corners.baselines._networks import NetworkMethod
 from corners.covariances._base import Params
 from corners.data.batch import PartBatch, SplitBatch
 from corners.errors import SpecError
-from corners.likelihoods.gaussian import LOG_NOISE_VAR, Gaussian
+from corners.likelihoods.gaussian import LOG_NOISE_VAR
 from corners.method import METHODS, Fit, FitStatus
 from corners.optimise import Watcher
 from corners.predictive.gaussian import GaussianPredictive
@@ -30,7 +31,7 @@ LOG_VAR_WEIGHTS = "log_var_weights"
 FLOOR_SLACK = 1e-6
 
 
-def log_variance(likelihood: Gaussian, params: Params, features: Float[Tensor, "*B N H"]) -> Float[Tensor, "*B N"]:
+def log_variance(likelihood: Head, params: Params, features: Float[Tensor, "*B N H"]) -> Float[Tensor, "*B N"]:
     """``log σ²(x_n) = vᵀψ_n + c``, never below the likelihood's floor; ``c`` is its ``log_noise_var``."""
     free = (features @ params[LOG_VAR_WEIGHTS][..., None])[..., 0] + params[LOG_NOISE_VAR][..., None]
     return free.clamp(min=likelihood.bounds()[LOG_NOISE_VAR][0])
@@ -73,13 +74,13 @@ class MeanVarianceProblem(MapProblem):
 
 
 @dataclass(frozen=True)
-class MeanVarianceFit(NetworkFit):
+class MeanVarianceFit(GaussianNetworkFit):
     """Fit of :class:`MeanVariance`; ``noise_scale`` in ``learned`` is the root mean variance over training points."""
 
     def predict(self, inputs: Float[Array, "..."], *, replicate: int = 0) -> GaussianPredictive:
         """``N(wᵀψ, σ²(x))`` in original units."""
         own = self._usable(replicate)
-        mean = self._features(inputs, replicate) @ own.params[WEIGHTS]
+        mean = self._latent(inputs, replicate)
         noise_var = self._log_noise_var(inputs, replicate).exp()
         scale = own.standardiser
         return GaussianPredictive(
@@ -98,7 +99,7 @@ class MeanVarianceFit(NetworkFit):
 
 @METHODS.register("mean_variance")
 @dataclass(frozen=True)
-class MeanVariance(NetworkMethod):
+class MeanVariance(GaussianNetworkMethod):
     """Mean and log variance from the last features, by Gaussian NLL; the penalty is on both heads.
 
     Parameters
@@ -157,11 +158,11 @@ class MeanVariance(NetworkMethod):
             "largest_noise_scale": float(np.sqrt(noise_var.max())),
         }
 
-    def _problem(self, data: SplitBatch, seeds: list[int], size: int) -> MeanVarianceProblem:
+    def _problem(self, head: Head, data: SplitBatch, seeds: list[int], size: int) -> MeanVarianceProblem:
         penalties = self._column("penalty", seeds)
         return MeanVarianceProblem(
             self.backbone,
-            self.likelihood,
+            head,
             data,
             penalties,
             self.backbone_penalty,
@@ -169,8 +170,8 @@ class MeanVariance(NetworkMethod):
             reduction=self.reduction,
         )
 
-    def _init(self, data: SplitBatch, generators: list[torch.Generator]) -> Params:
-        params = super()._init(data, generators)
+    def _init(self, head: Head, data: SplitBatch, generators: list[torch.Generator]) -> Params:
+        params = super()._init(head, data, generators)
         return params | {LOG_VAR_WEIGHTS: torch.zeros_like(params[WEIGHTS])}
 
 

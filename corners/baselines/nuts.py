@@ -3,33 +3,45 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float
 
 from corners.backbones._base import Backbone
+from corners.baselines._tasks import require_task
 from corners.errors import CornersError, SpecError, TruthError
 from corners.method import METHODS, Fit, FitStatus, LastLayer, Method, Trace, require_one_seed_a_split
 from corners.optimise import Watcher
 from corners.predictive._base import Predictive
+from corners.predictive.categorical import CategoricalPredictive
+from corners.predictive.count_mixture import CountMixturePredictive
 from corners.predictive.mixture import MixturePredictive
+from corners.predictive.student_t_mixture import StudentTMixturePredictive
 from corners.protocols import Protocol
 from corners.types import Array
 
 if TYPE_CHECKING:
     from corners.data.split import Split
+    from inference.truth.heads._base import Head
     from inference.truth.priors import Hyperpriors
     from inference.truth.reference import ReferencePosterior
 
-THINNED = 500
-"""Draws kept for predictions, evenly spaced over all chains: a mixture of 4000 components costs without gain."""
+THINNED, THINNED_STUDENT_T = 500, 200
+"""Draws kept for predictions, evenly spaced over all chains: a mixture of 4000 components costs without gain.
+
+Of Student-t components fewer, since their distribution function costs ten times a Gaussian's.
+"""
+GAUSSIAN, CLOSED_HOST = "gaussian", "sequential"
 
 
 def sample_layer(
     layer: LastLayer, *, hierarchical: bool = False, draws: int = 1000, chains: int = 4, seed: int | None = None
 ) -> "ReferencePosterior":
     """Sample the posterior of one last layer at its own hyperparameters, or with its own hyperpriors.
+
+    The likelihood is the fit's own. The parameters of one that is not Gaussian noise (thresholds, size, scale) stay at
+    their fitted values, hierarchical or not: the fit has no density of them.
 
     Raises
     ------
@@ -40,14 +52,18 @@ def sample_layer(
     from inference.truth import sample_last_layer
 
     try:
-        known: dict[str, Any] = {"prior_precision": layer.prior_precision, "noise_scale": layer.noise_var**0.5}
+        gaussian = layer.likelihood == GAUSSIAN
+        known: dict[str, Any] = {"likelihood": None if gaussian else _head(layer)}
         if hierarchical:
-            known = {"hyperpriors": _hyperpriors(layer)}
+            known["hyperpriors"] = _hyperpriors(layer)
+        else:
+            known["prior_precision"] = layer.prior_precision
+            known["noise_scale"] = layer.noise_var**0.5 if gaussian else None
         reference = sample_last_layer(
             layer.features,
             layer.targets,
             **known,
-            form="collapsed" if hierarchical else "whitened",
+            form="collapsed" if hierarchical and gaussian else "whitened",
             chains=chains,
             draws=draws,
             seed=seed,
@@ -57,11 +73,20 @@ def sample_layer(
         raise TruthError(str(error)) from error
 
 
+def _head(layer: LastLayer) -> "Head":
+    """The fit's own likelihood, its parameters held at their fitted values."""
+    from inference.truth.heads import HEADS
+
+    return HEADS.get(layer.likelihood).from_parameters(layer.likelihood_params)
+
+
 def _hyperpriors(layer: LastLayer) -> "Hyperpriors":
     """The fit's own hyperpriors, as the sampler's."""
     from inference.truth import Gamma, Hyperpriors, InverseGamma
 
     precision, noise = layer.precision_prior, layer.noise_prior
+    if precision is not None and layer.likelihood != GAUSSIAN:
+        return Hyperpriors(prior_precision=Gamma(precision.first, precision.second))
     if precision is None or noise is None:
         raise SpecError("a hierarchical truth needs the hyperpriors of the fit it judges, and this fit has none")
     return Hyperpriors(
@@ -82,16 +107,12 @@ class NutsFit(Fit):
     trace: Trace
     seconds: float
 
-    def predict(self, inputs: Float[Array, "..."], *, replicate: int = 0) -> Predictive:
-        """Mixture of ``N(w_sᵀψ, σ²)`` over the draws, in original units."""
+    def predict(self, inputs: Float[Array, "..."], *, replicate: int = 0) -> Predictive | CategoricalPredictive:
+        """Equal-weight mixture of ``p(y | f_s = w_sᵀψ)`` over the draws, in original units."""
         if replicate not in self.references:
             raise SpecError(f"{self.method}, seed {self.seeds[replicate]}: {self.statuses[replicate].sentence}")
         layer, features = self.layers[replicate], self.host.features(inputs, replicate=replicate)
-        location, scale = self.references[replicate].predictive_draws(np.asarray(features))
-        kept = slice(None, None, max(1, len(location) // THINNED))
-        means = layer.target_mean + layer.target_scale * location[kept]
-        noise_var = (layer.target_scale * scale[kept, None]) ** 2
-        return MixturePredictive(means, np.broadcast_to(noise_var, means.shape).copy())
+        return _mixture(layer, self.references[replicate], np.asarray(features))
 
     def features(self, inputs: Float[Array, "..."], *, replicate: int = 0) -> Float[Array, "N H"] | None:
         """The host's features."""
@@ -106,7 +127,39 @@ class NutsFit(Fit):
         layer = self.layers.get(replicate)
         if layer is None:
             raise SpecError(f"{self.method}, seed {self.seeds[replicate]}: {self.statuses[replicate].sentence}")
+        if layer.likelihood != GAUSSIAN:
+            unit = {"scale": layer.target_scale}  # the one parameter that has the unit of the targets
+            found = {name: value * unit.get(name, 1.0) for name, value in layer.likelihood_params.items()}
+            return {"prior_precision": layer.prior_precision, **found}
         return {"prior_precision": layer.prior_precision, "noise_scale": layer.noise_var**0.5 * layer.target_scale}
+
+
+def _mixture(
+    layer: LastLayer, reference: "ReferencePosterior", features: Float[Array, "M H"]
+) -> Predictive | CategoricalPredictive:
+    """The draws' predictive in original units: of Gaussians, Student-t's or counts, or averaged class probabilities."""
+    if layer.likelihood == GAUSSIAN:
+        location, scale = reference.predictive_draws(features)
+        kept = _kept(len(location), THINNED)
+        means = layer.target_mean + layer.target_scale * location[kept]
+        noise_var = (layer.target_scale * scale[kept, None]) ** 2
+        return MixturePredictive(means, np.broadcast_to(noise_var, means.shape).copy())
+    latent, drawn = reference.latent_draws(features), reference.parameters()
+    kept = _kept(len(latent), THINNED_STUDENT_T if layer.likelihood == "student_t" else THINNED)
+    latent, drawn = latent[kept], {name: values[kept] for name, values in drawn.items()}
+    if layer.likelihood == "student_t":
+        locations = layer.target_mean + layer.target_scale * latent
+        scales = np.broadcast_to(layer.target_scale * drawn["scale"][:, None], latent.shape)
+        return StudentTMixturePredictive(locations, scales.copy(), float(drawn["df"][0]))
+    if layer.likelihood in ("poisson", "negative_binomial"):
+        return CountMixturePredictive(latent, drawn.get("size"))
+    classes = sum(name.startswith("gap_") for name in drawn) + 2
+    labels = [np.full(latent.shape[1], float(k)) for k in range(classes)]
+    return CategoricalPredictive.from_draws(np.stack([reference.log_prob(y, latent, drawn) for y in labels], -1))
+
+
+def _kept(count: int, most: int) -> slice:
+    return slice(None, None, max(1, count // most))
 
 
 @METHODS.register("nuts")
@@ -114,16 +167,22 @@ class NutsFit(Fit):
 class Nuts(Method):
     """NUTS in PyMC on the last layer that ``host`` trained, hyperparameters fixed at the host's (theory 10.1 i).
 
+    The likelihood is the host's. ``sequential`` is of Gaussian noise; of any other head name a free cell.
+
     Example
     -------
-    >>> Nuts.host
-    'sequential'
+    >>> Nuts.host, Nuts(host="scroll_dense").tasks
+    ('sequential', ('regression', 'classification', 'count'))
     """
 
     draws: int = 1000
     chains: int = 4
     name: str = "nuts"
-    host: ClassVar[str | None] = "sequential"
+    host: str = CLOSED_HOST  # type: ignore[misc]  # elsewhere a constant of the class; here an option
+
+    def __post_init__(self) -> None:
+        if self.host != CLOSED_HOST:  # a free cell may have been trained on any task; a fit's head is looked at later
+            object.__setattr__(self, "tasks", ("regression", "classification", "count"))
 
     @classmethod
     def example(cls) -> "Nuts":
@@ -146,14 +205,15 @@ class Nuts(Method):
         """Sample one last layer a (split, seed) pair; a run that fails its gate is a failed replicate."""
         if host is None:
             raise SpecError(f"nuts samples the last layer of another fit: pass host=, the fit of {self.host!r}")
+        require_task(self, splits)
         require_one_seed_a_split(splits, seeds)
         started = time.perf_counter()
         references, layers, statuses = {}, {}, []
         for k, (split, seed) in enumerate(zip(splits, seeds, strict=True)):
             try:
-                layer = host.last_layer(k, split)
+                layer = host.sampled_layer(k, split)
                 if layer is None:
-                    raise SpecError(f"{host.method} has no last layer to sample")
+                    raise SpecError(f"{host.method} has no last layer to sample, or one a latent function")
                 layers[k] = layer
                 references[k] = sample_layer(layer, draws=self.draws, chains=self.chains, seed=seed)
                 statuses.append(FitStatus("sampled"))

@@ -27,16 +27,20 @@ class Cavity(ABC):
     def data_term(
         self,
         routed: RoutedBelief,
-        features: Float[Tensor, "*B N H"],
-        targets: Float[Tensor, "*B N"],
+        features: Float[Tensor, "*L N H"],
+        targets: Float[Tensor, "*T N"],
         likelihood: Likelihood,
         params: Params,
     ) -> Float[Tensor, "*B"]:
-        """``Σ_n -log ∫ p(y_n | f) N(f; m_n, v_n) df``: a total in nats."""
+        """``Σ_n -log ∫ p(y_n | f) N(f; m_n, v_n) df``: a total in nats.
+
+        Where a point has K latents, features and belief have a dimension K after ``*B``; targets have it where they are
+        K outputs.
+        """
 
 
 def sum_over_plates(
-    marginals: Marginals, targets: Float[Tensor, "*B N"], likelihood: Likelihood, params: Params
+    marginals: Marginals, targets: Float[Tensor, "*T N"], likelihood: Likelihood, params: Params
 ) -> Float[Tensor, "*B"]:
     """``Σ_n -log Z_n``."""
     return -likelihood.log_partition(params, targets, marginals).sum(-1)

@@ -56,16 +56,15 @@ class LeaveOneOut(Cavity):
         sites = require_sites(self.name, routed)
         residual, kept = _leave_one_out(sites, routed.belief.mean, routed.prior_precision)
         if routed.covariance_is_bound:
-            variance = sites.noise_var[..., None] * (1.0 - kept) / kept
-        else:
-            variance = routed.belief.covariance.quadratic(features)
-        return Marginals(sites.targets - residual, variance)
+            return Marginals(sites.targets - residual, sites.noise_var[..., None] * (1.0 - kept) / kept)
+        covariance = routed.belief.covariance
+        return Marginals(sites.targets - residual, covariance.quadratic(features), covariance.coupling(features))
 
     def data_term(
         self,
         routed: RoutedBelief,
-        features: Float[Tensor, "*B N H"],
-        targets: Float[Tensor, "*B N"],
+        features: Float[Tensor, "*L N H"],
+        targets: Float[Tensor, "*T N"],
         likelihood: Likelihood,
         params: Params,
     ) -> Float[Tensor, "*B"]:

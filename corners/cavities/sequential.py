@@ -54,18 +54,21 @@ class Sequential(Cavity):
     def data_term(
         self,
         routed: RoutedBelief,
-        features: Float[Tensor, "*B N H"],
-        targets: Float[Tensor, "*B N"],
+        features: Float[Tensor, "*L N H"],
+        targets: Float[Tensor, "*T N"],
         likelihood: Likelihood,
         params: Params,
     ) -> Float[Tensor, "*B"]:
-        """``-log Z`` in the primal form of theory 3.1: one Cholesky of ``A``, which the binding already has."""
+        """``-log Z`` in the primal form of theory 3.1: one Cholesky of ``A``, which the binding already has.
+
+        The outputs of a data point are independent a posteriori: theirs add up.
+        """
         sites = require_sites(self.name, routed)
         bound = (targets, routed.belief.mean.detach(), sites.precision_factor.detach())
         value: Tensor = _NegativeLogEvidence.apply(  # pyright: ignore[reportAssignmentType]
             features, routed.prior_precision, sites.noise_var, *bound
         )
-        return value
+        return value if likelihood.latents == 1 else value.sum(-1)
 
 
 class _NegativeLogEvidence(torch.autograd.Function):

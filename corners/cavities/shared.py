@@ -40,9 +40,9 @@ class Shared(Cavity):
         self,
         routed: RoutedBelief,
         features: Float[Tensor, "*L N H"],
-        targets: Float[Tensor, "*B N"],
+        targets: Float[Tensor, "*T N"],
         likelihood: Likelihood,
         params: Params,
     ) -> Float[Tensor, "*B"]:
-        """``Σ_n ℓ_n(m_n, v_n)``; where a point has K latents, features and belief have a dimension K after ``*B``."""
+        """``Σ_n ℓ_n(m_n, v_n)``."""
         return sum_over_plates(self.marginals(routed, features), targets, likelihood, params)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from corners.cli.options import comma_separated, json_option, limit_threads, print_json, running_options
-from corners.errors import DataError, SpecError
+from corners.errors import DataError, SpecError, UnknownNameError
+from corners.registry import unknown_name_message
 
 if TYPE_CHECKING:
     from corners.comparison.comparison import Comparison
@@ -22,7 +23,18 @@ INTERRUPTED = 130
 @click.command("compare", short_help="Fit and score methods on a data set.")
 @click.argument("data", nargs=-1, required=True)
 @click.option("--target", help="Target column of a CSV file.")
-@click.option("--methods", help="Names, separated by commas; all of them by default.")
+@click.option(
+    "--task",
+    type=click.Choice(["regression", "classification", "count"]),
+    default="regression",
+    show_default=True,
+    help="What the target of a CSV file is; a registered table knows its own.",
+)
+@click.option("--methods", help="Names, separated by commas; by default all for the table's task and head.")
+@click.option(
+    "--head",
+    help="Likelihood of the cells, such as student_t, ordinal or negative_binomial.  [default: by the table's task]",
+)
 @click.option("--seeds", type=click.IntRange(1), default=5, show_default=True, help="Number of seeds.")
 @click.option("--first-seed", type=click.IntRange(0), default=5, show_default=True, help="The first seed.")
 @click.option("--protocol", default="default", show_default=True, help="Named protocol of training and scoring.")
@@ -72,6 +84,7 @@ def command(
       corners compare diabetes --seeds 5 --report reports/diabetes
       corners compare my.csv --target price --methods sequential,scroll_dense,map
       corners compare wine_red --test-data wine_white
+      corners compare iris --methods scroll_dense,softmax --head ordinal
     """
     names = comma_separated(options["methods"])
     sources = _checked_sources(data, names, options, folder)
@@ -104,18 +117,23 @@ def _checked_sources(
 ) -> "list[Dataset | Split | list[Split]]":
     """Every table, after all that can be refused has been looked at: nothing is trained for a run that cannot end."""
     from corners.comparison.comparison import check_writable
-    from corners.study import make_method, regression_splits
+    from corners.study import Head, Target, method_names, table_splits
+    from corners.study.methods import make_methods
 
     if options["target"] is not None and not any(name.endswith(FILES) for name in (*data, options["test_data"] or "")):
         raise SpecError(
             "--target names a column of a CSV file, and none was given; a registered table has its own target"
         )
-    for name in names or []:
-        make_method(name)  # an unknown name is refused before anything is loaded or trained
+    head = Head.of(options["head"])
+    for name in names or []:  # an unknown name is refused before anything is loaded or trained
+        if name not in method_names():
+            raise UnknownNameError(unknown_name_message("method", name, method_names()))
     sources = [_source(name, options) for name in data]
     seeds = range(options["first_seed"], options["first_seed"] + options["seeds"])
     for source in sources:
-        regression_splits(source, seeds)  # every table is looked at before the first one is trained on
+        target = Target.of(table_splits(source, seeds))  # every table is looked at before the first one is trained on
+        if names:
+            make_methods(names, options["protocol"], None, 1, head=head, target=target)
     if folder is not None:
         check_writable(folder)
         _refuse_one_folder_for_two(data)
@@ -140,6 +158,7 @@ def run_one(
             source,
             names,
             backbone=_backbone(options["hidden"], protocol.hidden_bias),
+            head=options.get("head"),
             seeds=range(first, first + options["seeds"]),
             protocol=protocol,
             truth_seeds=options["truth_seeds"],
@@ -205,4 +224,4 @@ def _table(name: str, options: dict[str, Any]) -> "Dataset":
         return load(name)
     if options["target"] is None:
         raise DataError(f"{name} is a file: name its target column with --target COLUMN")
-    return Dataset.from_csv(name, target=options["target"], fold=options["fold_column"])
+    return Dataset.from_csv(name, target=options["target"], fold=options["fold_column"], task=options["task"])

@@ -34,6 +34,8 @@ MARGINAL_NOTE = (
 POINT_NOTE = "the belief is a point: its standard deviations are zero and it has no covariance to compare"
 NO_GENERATOR = "not computed: no random generator was given"
 
+GAUSSIAN = "gaussian"
+
 KHat = Callable[..., Any]
 """``k_hat(log_density, mean, covariance, rng=generator)``, for example ``inference.truth.gaussian_k_hat``."""
 
@@ -44,7 +46,8 @@ class AgreementReport:
 
     ``w2`` and ``energy`` are in the unit of the weights, their ``_relative`` forms divided by the root of the trace of
     the draws' covariance. ``energy_null`` holds what splitting the chains gives. ``k_hat`` judges the belief against
-    the posterior at the fit's own precision and noise. None stands for what was not computed; ``notes`` say why.
+    the posterior at the fit's own precision, noise and other parameters of the likelihood. ``loo`` is what the draws
+    say of points left out (PSIS), in words. None stands for what was not computed; ``notes`` say why.
     """
 
     checks: tuple[Check, ...]
@@ -58,6 +61,7 @@ class AgreementReport:
     k_hat: str | None
     free: bool
     notes: tuple[str, ...]
+    loo: str | None = None
 
     @property
     def agrees(self) -> bool:
@@ -93,6 +97,7 @@ class AgreementReport:
             top = f"{self.energy_null.max():.3g}" if self.energy_null.size else "unknown"
             lines.append(f"energy distance: {self.energy:.3g}, largest between halves of the chains {top}")
         lines += [f"k-hat: {self.k_hat}"] if self.k_hat is not None else []
+        lines += [f"PSIS-LOO: {self.loo}"] if self.loo is not None else []
         return "\n".join([*lines, self.sentence])
 
     def records(self) -> list[dict[str, Any]]:
@@ -136,9 +141,10 @@ def agreement(
         marginals=found,
         log_predictive=predictive,
         **_distances(layer.mean, covariance, reference.weights, generator),
-        k_hat=_k_hat(layer, covariance, generator, k_hat),
+        k_hat=_k_hat(layer, covariance, reference, generator, k_hat),
         free=layer.routing != "closed",
         notes=_notes(layer, reference, generator),
+        loo=_loo(reference),
     )
 
 
@@ -199,7 +205,11 @@ def _energy(
 
 
 def _k_hat(
-    layer: LastLayer, covariance: Float[Array, "H H"], generator: np.random.Generator | None, k_hat: KHat | None
+    layer: LastLayer,
+    covariance: Float[Array, "H H"],
+    reference: PosteriorDraws,
+    generator: np.random.Generator | None,
+    k_hat: KHat | None,
 ) -> str | None:
     """k-hat of the belief against the posterior at the layer's own hyperparameters."""
     if k_hat is None or generator is None:
@@ -208,11 +218,26 @@ def _k_hat(
         return "not defined: the covariance is singular"
 
     def log_density(weights: Float[Array, "S H"]) -> Float[Array, " S"]:
-        residuals = layer.targets - weights @ layer.features.T
-        data, prior = (residuals**2).sum(axis=1) / layer.noise_var, layer.prior_precision * (weights**2).sum(axis=1)
-        return -0.5 * (data + prior)
+        prior = -0.5 * layer.prior_precision * (weights**2).sum(axis=1)
+        latent = weights @ layer.features.T
+        if layer.likelihood != GAUSSIAN:
+            sampled: Any = reference  # of another likelihood it holds the density of the data too
+            return prior + sampled.log_prob(layer.targets, latent, layer.likelihood_params).sum(axis=1)
+        return prior - 0.5 * ((layer.targets - latent) ** 2).sum(axis=1) / layer.noise_var
 
     return str(k_hat(log_density, layer.mean, covariance, rng=generator))
+
+
+def _loo(reference: PosteriorDraws) -> str | None:
+    """The posterior's leave-one-out by Pareto smoothing, with the points where that cannot be trusted."""
+    loo: Any = getattr(reference, "loo", None)
+    if loo is None:
+        return None
+    flagged, count = len(loo.flagged), len(loo.lpd)
+    return (
+        f"{loo.elpd / count:+.4g} nats per training point, standard error {loo.se / count:.2g}; k-hat above "
+        f"{loo.threshold:.2g} at {flagged} of {count}"
+    )
 
 
 def _notes(layer: LastLayer, reference: PosteriorDraws, generator: np.random.Generator | None) -> tuple[str, ...]:

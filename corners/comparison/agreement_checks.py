@@ -7,6 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from scipy import linalg, special
 
+from corners.errors import DataError
 from corners.method import LastLayer
 from corners.numerics import LOG_2PI
 from corners.types import Array, Float
@@ -46,6 +47,14 @@ class PosteriorDraws(Protocol):
 
     def log_predictive(self, features: Array, targets: Array) -> tuple[Array, Array]:
         """Log predictive densities of new points and their Monte Carlo standard errors."""
+        ...
+
+
+class HeadDraws(PosteriorDraws, Protocol):
+    """What agreement reads beyond that where the likelihood is not Gaussian noise."""
+
+    def log_prob(self, targets: Array, latent: Array, parameters: Mapping[str, float]) -> Array:
+        """``log p(y_n | f_sn)`` of the likelihood that was sampled, at given parameters; ``latent`` is ``(S, N)``."""
         ...
 
 
@@ -102,7 +111,10 @@ class Marginals:
 
 @dataclass(frozen=True, eq=False)
 class LogPredictive:
-    """Log predictive density of every test point, nats in the layer's units: draws, their error, belief, difference."""
+    """Log predictive density (of labels and counts probability) of every test point, nats in the layer's units.
+
+    Draws, their Monte Carlo error, belief, and the difference in such errors.
+    """
 
     draws: Float[Array, " M"]
     mcse: Float[Array, " M"]
@@ -126,12 +138,26 @@ def marginals(layer: LastLayer, covariance: Float[Array, "H H"], reference: Post
 
 
 def log_predictive(layer: LastLayer, covariance: Float[Array, "H H"], reference: PosteriorDraws) -> LogPredictive:
-    """The draws' predictive against ``log N(y; ψᵀμ, σ² + ψᵀΣψ)`` at the test points."""
+    """The draws' predictive against ``log N(y; ψᵀμ, σ² + ψᵀΣψ)`` at the test points.
+
+    Of another likelihood against ``layer.test_log_predictive``, what the fit itself gives them.
+    """
+    belief = _belief_log_predictive(layer, covariance)
+    sampled, mcse = reference.log_predictive(layer.test_features, layer.test_targets)
+    return LogPredictive(sampled, mcse, belief, (sampled - belief) / mcse)
+
+
+def _belief_log_predictive(layer: LastLayer, covariance: Float[Array, "H H"]) -> Float[Array, " M"]:
+    if layer.likelihood != "gaussian":
+        if layer.test_log_predictive is None:
+            raise DataError(
+                f"a layer of likelihood {layer.likelihood!r} needs its own test_log_predictive; take it from a fit's "
+                "sampled_layer"
+            )
+        return layer.test_log_predictive
     features = layer.test_features
     total = layer.noise_var + ((features @ covariance) * features).sum(axis=1)
-    belief = -0.5 * (LOG_2PI + np.log(total) + (layer.test_targets - features @ layer.mean) ** 2 / total)
-    sampled, mcse = reference.log_predictive(features, layer.test_targets)
-    return LogPredictive(sampled, mcse, belief, (sampled - belief) / mcse)
+    return -0.5 * (LOG_2PI + np.log(total) + (layer.test_targets - features @ layer.mean) ** 2 / total)
 
 
 def z_check(name: str, z: Float[Array, " K"], of: str) -> Check:

@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corners.comparison.findings import NO_LAYER, Findings, gather
+from corners.comparison.exports import seed_records, to_xarray
+from corners.comparison.findings import NO_BELIEF, NO_LAYER, NO_SAMPLE, Findings, gather
 from corners.comparison.outcomes import outcome, unavailable_outcome
 from corners.comparison.provenance import Provenance
-from corners.comparison.records import json_number
 from corners.comparison.report import Report, check_writable, write_report
 from corners.comparison.scores import SCORES, Score, ScoreRule, evaluate
-from corners.comparison.table import ScoreTable, score_column
+from corners.comparison.scores._base import Task
+from corners.comparison.table import TABLE_SCORES, ScoreTable, score_column
 from corners.errors import DataError, SpecError, UnknownNameError
-from corners.method import Fit, FitStatus, LastLayer
+from corners.method import BeliefObjectives, Fit, FitStatus, LastLayer
 from corners.registry import unknown_name_message
+from corners.types import Array
 
 if TYPE_CHECKING:
     from corners.comparison.agreement import AgreementReport
     from corners.comparison.identifiability import IdentifiabilityReport
     from corners.comparison.ordering import OrderingReport
     from corners.data.split import Split
-
-TABLE_SCORES = ("nll", "rmse", "crps", "calibration_error", "coverage")
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +42,9 @@ class Comparison:
     method_summaries : one line a method, for the report.
     published : figures of the literature by (method, score), shown beside ours.
     k_hat : Pareto k-hat of a Gaussian belief, for example ``inference.truth.gaussian_k_hat``; None leaves it out.
+    objectives : MAP, Bethe and ELBO of a (fit, replicate, split) whose head is not Gaussian; None without a belief.
+    class_draws : class probabilities given draws of the belief of a (fit, replicate, inputs), or None.
+    notes : what must be said beside the numbers of a method, by its name.
     """
 
     dataset_name: str
@@ -57,6 +60,9 @@ class Comparison:
     method_summaries: Mapping[str, str] = field(default_factory=dict)
     published: Mapping[tuple[str, str], float] = field(default_factory=dict)
     k_hat: Callable[..., Any] | None = None
+    objectives: "Callable[[Fit, int, Split], BeliefObjectives | None] | None" = None
+    class_draws: Callable[[Fit, int, Array], Array | None] | None = None
+    notes: Mapping[str, str] = field(default_factory=dict)
     _scores: dict[Any, Score | None] = field(default_factory=dict, init=False, repr=False)
     _broken: dict[tuple[str, int], str] = field(default_factory=dict, init=False, repr=False)
     _reports: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
@@ -79,6 +85,16 @@ class Comparison:
         return (*self.fits, *self.unavailable)
 
     @property
+    def task(self) -> Task:
+        """What the targets are: "regression", "classification" or "count"."""
+        return self.splits[0].task  # pyright: ignore[reportReturnType]  (a split has checked it)
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """Scores of the default table: those of the task, NLL first."""
+        return TABLE_SCORES[self.task]
+
+    @property
     def test_points(self) -> str:
         """Size of the test part in words."""
         sizes = sorted({split.test.targets.size for split in self.splits})
@@ -88,7 +104,7 @@ class Comparison:
         """Method and replicate of every fit that can predict its test part."""
         for method in self.fits:
             replicates = range(len(self.seeds))
-            yield from ((method, k) for k in replicates if self.score(TABLE_SCORES[0], method, k) is not None)
+            yield from ((method, k) for k in replicates if self.score(self.rules[0], method, k) is not None)
 
     def score(self, rule: str | ScoreRule, method: str, replicate: int) -> Score | None:
         """One score of one replicate on its own test part; None where it cannot predict: its status says why."""
@@ -100,7 +116,7 @@ class Comparison:
 
     def _compute(self, rule: str | ScoreRule, method: str, replicate: int) -> None:
         """Predict once for all scores of the default table, for predicting may cost more than scoring."""
-        rules = TABLE_SCORES if rule in TABLE_SCORES else (rule,)
+        rules = self.rules if rule in self.rules else (rule,)
         test = self.splits[replicate].test
         found: Iterable[Score | None]
         try:
@@ -119,7 +135,7 @@ class Comparison:
 
     def statuses(self, method: str) -> tuple[FitStatus, ...]:
         """How every replicate ended; one whose predictive is refused has failed, with the reason."""
-        asked = [self.score(TABLE_SCORES[0], method, k) for k in range(len(self.seeds))]
+        asked = [self.score(self.rules[0], method, k) for k in range(len(self.seeds))]
         given = self.fits[method].statuses
         broken = [self._broken.get((method, k)) for k in range(len(asked))]
         return tuple(FitStatus("failed", detail=r) if r else status for r, status in zip(broken, given, strict=True))
@@ -129,10 +145,10 @@ class Comparison:
 
         Parameters
         ----------
-        scores : names of the score registry or rules of your own; by default NLL, RMSE, CRPS, calibration error and
-            90 % coverage. Rows are ordered by the first one.
+        scores : names of the score registry or rules of your own; by default those of the task (``rules``). Rows are
+            ordered by the first one.
         """
-        rules = TABLE_SCORES if scores is None else scores
+        rules = self.rules if scores is None else scores
         if len(rules) == 0:
             raise SpecError(f"a table needs at least one score; known: {', '.join(SCORES.names())}")
         replicates = range(len(self.seeds))
@@ -158,10 +174,15 @@ class Comparison:
         With a method and a seed (or one seed in the comparison) that report; else those of every method or seed asked
         for.
         """
-        from corners.comparison.ordering import ordering
+        from corners.comparison.ordering import ordering, ordering_of_belief
         from corners.comparison.sections.ordering import ordering_grid
 
-        return self._ask(lambda layer, _: ordering(layer), ordering_grid, method, seed)
+        def other(name: str, each: int) -> "OrderingReport | str":
+            k = self.seeds.index(each)
+            found = None if self.objectives is None else self.objectives(self.fits[name], k, self.splits[k])
+            return NO_BELIEF if found is None else ordering_of_belief(found)
+
+        return self._ask(lambda layer, _: ordering(layer), ordering_grid, method, seed, other)
 
     def identifiability(
         self, method: str | None = None, seed: int | None = None
@@ -188,25 +209,34 @@ class Comparison:
                 return self.reference_failures.get(key, "no draws of its posterior were asked for")
             return agreement(layer, self.references[key], generator=np.random.default_rng(key[1]), k_hat=self.k_hat)
 
-        return self._ask(make, agreement_grid, method, seed)
+        def other(name: str, each: int) -> Any:
+            k = self.seeds.index(each)
+            layer = self.fits[name].sampled_layer(k, self.splits[k])
+            return NO_SAMPLE if layer is None else make(layer, (name, each))
 
-    def _ask(self, make: Any, tabulate: Any, method: str | None, seed: int | None) -> Any:
+        return self._ask(make, agreement_grid, method, seed, other)
+
+    def _ask(self, make: Any, tabulate: Any, method: str | None, seed: int | None, other: Any = None) -> Any:
         methods = tuple(self.fits) if method is None else (self._require_method(method),)
         if seed is not None and seed not in self.seeds:
             raise SpecError(f"seed {seed} is not in this comparison; its seeds are {', '.join(map(str, self.seeds))}")
         seeds = self.seeds if seed is None else (seed,)
         keys = [(name, each) for name in methods for each in seeds]
-        findings = gather(self.dataset_name, keys, lambda name, each: self._one(make, tabulate, name, each), tabulate)
+        findings = gather(self.dataset_name, keys, lambda *key: self._one(make, tabulate, key, other), tabulate)
         return findings[keys[0]] if method is not None and len(seeds) == 1 else findings
 
-    def _one(self, make: Any, kind: Any, method: str, seed: int) -> Any:
-        """The report of one fit, or the reason why there is none; kept, for some take a second."""
-        key = (kind, method, seed)
+    def _one(self, make: Any, kind: Any, place: tuple[str, int], other: Any) -> Any:
+        """The report of one fit, or the reason why there is none; kept, for some take a second.
+
+        ``other`` reports on a usable fit without a Gaussian last layer.
+        """
+        key = (kind, *place)
         if key not in self._reports:
-            status = self.statuses(method)[self.seeds.index(seed)]
-            layer = self.layer(method, seed)
-            absent = NO_LAYER if status.usable else status.sentence
-            self._reports[key] = absent if layer is None else make(layer, (method, seed))
+            status, layer = self.statuses(place[0])[self.seeds.index(place[1])], self.layer(*place)
+            if layer is not None:
+                self._reports[key] = make(layer, place)
+            else:
+                self._reports[key] = (other(*place) if other else NO_LAYER) if status.usable else status.sentence
         return self._reports[key]
 
     def records(self) -> list[dict[str, Any]]:
@@ -215,23 +245,7 @@ class Comparison:
 
     def seed_records(self) -> list[dict[str, Any]]:
         """One row a method, seed and score: its mean over the test points, standard error, number of points, status."""
-        rows = []
-        for method in self.fits:
-            for k, seed in enumerate(self.seeds):
-                head = {"dataset": self.dataset_name, "method": method, "seed": seed}
-                status = self.statuses(method)[k].sentence
-                rows += [head | self._seed_record(rule, method, k, status) for rule in TABLE_SCORES]
-        for method, reason in self.unavailable.items():
-            head = {"dataset": self.dataset_name, "method": method, "seed": None, "status": f"unavailable: {reason}"}
-            rows += [head | {"score": rule, "mean": None, "se": None, "n": 0, "unit": None} for rule in TABLE_SCORES]
-        return rows
-
-    def _seed_record(self, rule: str, method: str, replicate: int, status: str) -> dict[str, Any]:
-        score = self.score(rule, method, replicate)
-        if score is None:
-            return {"score": rule, "mean": None, "se": None, "n": 0, "unit": None, "status": status}
-        numbers = {"mean": json_number(score.mean), "se": json_number(score.se), "n": score.n}
-        return {"score": score.name, **numbers, "unit": score.unit, "status": status}
+        return seed_records(self)
 
     def to_dataframe(self) -> Any:
         """``seed_records`` as a pandas data frame: one row a method, seed and score."""
@@ -245,28 +259,7 @@ class Comparison:
 
         The first dimension is not called ``method`` because ``.sel`` has an argument of that name.
         """
-        import xarray
-
-        shape = (len(self.fits), len(self.seeds), len(TABLE_SCORES))
-        values = {"mean": np.full(shape, np.nan), "se": np.full(shape, np.nan)}
-        units = {}
-        for method, k in self.usable():
-            for j, rule in enumerate(TABLE_SCORES):
-                score: Any = self.score(rule, method, k)
-                place = (list(self.fits).index(method), k, j)
-                values["mean"][place], values["se"][place] = score.mean, score.se
-                units[rule] = score.unit
-        dimensions = ("fit", "seed", "score")
-        return xarray.Dataset(
-            {name: (dimensions, array) for name, array in values.items()},
-            coords={
-                "fit": list(self.fits),
-                "seed": list(self.seeds),
-                "score": list(TABLE_SCORES),
-                "unit": ("score", [units.get(rule, "") for rule in TABLE_SCORES]),
-            },
-            attrs={"dataset": self.dataset_name, "unavailable": "; ".join(map(": ".join, self.unavailable.items()))},
-        )
+        return to_xarray(self)
 
     def report(self, folder: str | Path) -> Report:
         """Write ``index.html`` (needs nothing else), ``report.md`` with ``figures/``, and ``scores.json``.

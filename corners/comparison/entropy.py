@@ -9,6 +9,7 @@ from corners.errors import DataError
 from corners.types import Array, Float
 
 SUM_TOLERANCE = 1e-6
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,6 +19,19 @@ class EntropySplit:
     total: Float[Array, " N"]
     aleatoric: Float[Array, " N"]
     epistemic: Float[Array, " N"]
+
+
+def mean_parts(split: EntropySplit) -> tuple[float, float]:
+    """Mean aleatoric and epistemic entropy over the points; an epistemic part that is rounding alone is zero.
+
+    Example
+    -------
+    >>> import numpy as np
+    >>> mean_parts(EntropySplit(np.ones(2), np.ones(2), np.array([0.0, 2e-17])))
+    (1.0, 0.0)
+    """
+    epistemic = float(split.epistemic.mean())
+    return float(split.aleatoric.mean()), epistemic if epistemic > ROUNDING else 0.0
 
 
 def entropy_split(draws: Float[Array, "S N K"]) -> EntropySplit:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import stats
 
-from corners.comparison.scores._central import LEVELS, inside_central
+from corners.comparison.scores._central import LEVELS, inside_central, randomised_transform
 from corners.method import Fit
 from corners.predictive._base import Predictive
 from corners.types import Array, Float
@@ -127,8 +127,13 @@ def calibration(fit: Fit, splits: "Sequence[Split]", replicates: Sequence[int]) 
     predictives = [fit.predict(splits[k].test.inputs, replicate=k) for k in replicates]
     pairs = list(zip(predictives, targets, strict=True))
     inside = np.concatenate([inside_central(predictive, y, LEVELS) for predictive, y in pairs], axis=1)
-    pit = np.concatenate([predictive.cdf(y) for predictive, y in pairs])
+    pit = np.concatenate([transform(predictive, y) for predictive, y in pairs])
     return Calibration(pit, inside.mean(axis=1), min(y.size for y in targets))
+
+
+def transform(predictive: Predictive, targets: Float[Array, " N"]) -> Float[Array, " N"]:
+    """The PIT, uniform if the predictive is right; of counts the randomised one, with seed 0 as the scores have it."""
+    return randomised_transform(predictive, targets, seed=0) if predictive.task == "count" else predictive.cdf(targets)
 
 
 @dataclass(frozen=True)

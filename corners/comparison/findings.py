@@ -8,7 +8,9 @@ from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 from corners.comparison.grid import TEXT_WIDTH, Grid
 from corners.errors import SpecError
 
-NO_LAYER = "it has no last layer with a Gaussian belief"
+NO_LAYER = "it has no last layer with a Gaussian belief and Gaussian noise"
+NO_BELIEF = "it has no last layer with a Gaussian belief"
+NO_SAMPLE = "it has no last layer with a Gaussian belief, or one a latent function"
 
 
 @runtime_checkable

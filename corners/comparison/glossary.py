@@ -91,3 +91,54 @@ GLOSSARY = (
         "training, validation and test part. Methods are compared seed by seed.",
     ),
 )
+
+TASK_WORDS = {
+    "regression": (),
+    "classification": (
+        ("accuracy", "Share of test points whose most probable class is the right one. Higher is better."),
+        (
+            "aleatoric and epistemic",
+            "The two parts of a prediction's entropy: what is left given a draw of the belief, and what the draws "
+            "disagree about. More data would remove the second one.",
+        ),
+        (
+            "Brier score",
+            "Mean squared distance of the class probabilities from the class that came, summed over the classes: "
+            "between 0 and 2, lower is better.",
+        ),
+        (
+            "ECE",
+            "Expected calibration error: how far the share of right predictions is from the confidence, averaged over "
+            "bins of confidence. Adaptive: bins of equal counts. Classwise: for the probability of every class.",
+        ),
+        (
+            "one-versus-all",
+            "A head with one yes-or-no function a class. Its training loss is no proper score of the class "
+            "probabilities, which are normalised afterwards; the scores are those of the normalised ones.",
+        ),
+        (
+            "ordinal",
+            "A head that cuts one noisy function into classes by thresholds; of two classes it is the probit with a "
+            "threshold.",
+        ),
+        ("probit", "A head of two classes: the probability is the normal distribution function of the latent value."),
+        (
+            "selective prediction",
+            "Predicting only the points one is most confident about. The area under the curve of the error rate "
+            "against the share predicted is small where confidence and being right go together.",
+        ),
+    ),
+    "count": (
+        (
+            "negative binomial",
+            "A distribution of counts whose variance exceeds the mean: a Poisson whose rate varies by a Gamma factor.",
+        ),
+        ("Poisson", "The distribution of counts at a known rate; its variance is its mean."),
+        (
+            "randomised PIT",
+            "The PIT of a count, spread evenly over the step that the distribution function makes there: uniform if "
+            "the predictive is right.",
+        ),
+    ),
+}
+"""What is added to the glossary where there are tables of a task."""

@@ -14,12 +14,16 @@ from corners.exact.ordering import (
     Gap,
     Ordering,
     ordering_at,
+    ordering_of,
     plate_condition,
 )
-from corners.method import LastLayer
+from corners.method import BeliefObjectives, LastLayer
 from corners.types import Array, Float
 
 SAME_MEAN = "MAP is the point limit Σ = 0 at the same mean, precision and noise; it is not the fit of method 'map'."
+SAME_MEAN_AND_HEAD = (
+    "MAP is the point limit Σ = 0 at the same mean, precision and head parameters; it is not a fit of a point."
+)
 SCALE_NOTE = (
     "The prior terms have units: rescaling the features moves them and can turn the verdict on Bethe <= ELBO, "
     "although no prediction changes."
@@ -124,6 +128,33 @@ def ordering(layer: LastLayer, *, at_free_optimum: bool | None = None) -> Orderi
     free = layer.routing == "free" if at_free_optimum is None else at_free_optimum
     residuals = layer.targets - layer.features @ layer.mean
     plates = plate_condition(residuals, belief_variances(layer), math.sqrt(layer.noise_var))
+    return _report(found, float(plates.mean()), layer.prior_precision, _notes(layer, found, free))
+
+
+def ordering_of_belief(belief: BeliefObjectives) -> OrderingReport:
+    """The same for a belief with any head, from its three objectives (theory 4).
+
+    ``plates_map_le_bethe`` compares the two data terms of every plate: no closed condition is known for all heads.
+
+    Example
+    -------
+    >>> from corners.exact.bounds import Objective
+    >>> low, high = Objective(0.0, np.array([1.0])), Objective(0.0, np.array([2.0]))
+    >>> ordering_of_belief(BeliefObjectives(low, low, high, 20.0, "dense", "free")).verdict
+    'holds'
+    """
+    found = ordering_of(belief.map, belief.bethe, belief.elbo)
+    notes = [SAME_MEAN_AND_HEAD]
+    if belief.family == "none":
+        notes.append(POINT_NOTE)
+    elif np.isinf(found.elbo.total):
+        notes.append(SINGULAR_NOTE)
+    notes += [AT_FREE_OPTIMUM] if belief.routing == "free" else []
+    notes += [threshold_sentence(belief.prior_precision), SCALE_NOTE]
+    return _report(found, found.plates_map_le_bethe, belief.prior_precision, tuple(notes))
+
+
+def _report(found: Ordering, plates: float, prior_precision: float, notes: tuple[str, ...]) -> OrderingReport:
     return OrderingReport(
         map=_terms(found.map),
         bethe=_terms(found.bethe),
@@ -131,11 +162,11 @@ def ordering(layer: LastLayer, *, at_free_optimum: bool | None = None) -> Orderi
         map_bethe=found.map_bethe,
         bethe_elbo=found.bethe_elbo,
         verdict=found.verdict,
-        plates_map_le_bethe=float(plates.mean()),
+        plates_map_le_bethe=plates,
         map_bethe_plates=found.bethe.data_terms - found.map.data_terms,
         bethe_elbo_plates=found.elbo.data_terms - found.bethe.data_terms,
-        prior_precision=layer.prior_precision,
-        notes=_notes(layer, found, free),
+        prior_precision=prior_precision,
+        notes=notes,
     )
 
 

@@ -12,13 +12,24 @@ from corners.comparison.outcomes import Outcome
 from corners.comparison.paired import Ranking, rank
 from corners.comparison.records import json_number
 from corners.comparison.scores import Score
+from corners.comparison.scores._base import Task
 
+TABLE_SCORES: Mapping[Task, tuple[str, ...]] = {
+    "regression": ("nll", "rmse", "crps", "calibration_error", "coverage"),
+    "classification": ("nll", "accuracy", "brier", "ece", "adaptive_ece", "classwise_ece"),
+    "count": ("nll", "rmse", "crps", "calibration_error", "coverage"),
+}
+"""Scores of the table by task; NLL orders it."""
 HEADINGS: Mapping[str, str] = {
     "nll": "NLL",
     "rmse": "RMSE",
     "crps": "CRPS",
     "calibration_error": "calibration error",
     "coverage": "coverage",
+    "brier": "Brier",
+    "ece": "ECE",
+    "adaptive_ece": "adaptive ECE",
+    "classwise_ece": "classwise ECE",
 }
 FRACTION_DECIMALS = 3
 UNIT_HEADINGS: Mapping[str, str] = {"nats per observation": "nats/point", "target units": "target units"}

@@ -1,6 +1,7 @@
 """The contract of a covariance: the value Σ (its quadratic forms) and the family (how Σ is parameterised and bound)."""
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
@@ -14,6 +15,20 @@ Bounds = dict[str, tuple[float, float]]
 
 LOG_VAR_BOUNDS = (-18.0, 6.0)
 """Bounds of ``log s_d`` (theory 5.7); the parameter is clamped after a step, never inside the graph."""
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """How the K latent values of a data point vary together: their covariance is ``scale_n outputs + own_n I``."""
+
+    outputs: Float[Tensor, "*B K K"]
+    scale: Float[Tensor, "*B N"]
+    own: Float[Tensor, "*B N"]
+
+    def covariance(self) -> Float[Tensor, "*B N K K"]:
+        """Written out, one matrix a data point."""
+        eye = torch.eye(self.outputs.shape[-1], dtype=self.outputs.dtype, device=self.outputs.device)
+        return self.scale[..., None, None] * self.outputs[..., None, :, :] + self.own[..., None, None] * eye
 
 
 class Covariance(ABC):
@@ -31,7 +46,11 @@ class Covariance(ABC):
 
     @abstractmethod
     def matrix(self) -> Float[Tensor, "*B H H"]:
-        """``Σ`` written out."""
+        """``Σ`` written out; of several latent functions the block of each."""
+
+    def coupling(self, features: Float[Tensor, "*B N H"]) -> Coupling | None:
+        """How the latent values of a data point vary together; None where each has a belief of its own."""
+        return None
 
     @abstractmethod
     def detach(self) -> "Covariance":
@@ -49,6 +68,15 @@ class CovarianceFamily(ABC):
     """
 
     name: ClassVar[str]
+
+    @property
+    def joint(self) -> frozenset[str]:
+        """Parameters that several latent functions have in common; of all others each has its own."""
+        return frozenset()
+
+    def across(self, latents: int) -> "CovarianceFamily":
+        """The family for a belief about ``latents`` functions: itself, unless they share one covariance."""
+        return self
 
     @abstractmethod
     def init(self, size: int, generators: list[torch.Generator], dtype: torch.dtype) -> Params:

@@ -38,23 +38,42 @@ def fingerprint(header: list[Any], *arrays: Array) -> str:
 
 
 def checked_table(
-    inputs: object, targets: object, names: Sequence[str] | None = None, target_name: str | None = None
-) -> tuple[Float[Array, "N D"], Float[Array, " N"], tuple[str, ...], str]:
-    """Inputs (N, D), targets (N,), column names and target name; (N,) inputs become (N, 1), (N, 1) targets (N,).
+    inputs: object,
+    targets: object,
+    names: Sequence[str] | None = None,
+    target_name: str | Sequence[str] | None = None,
+) -> tuple[Float[Array, "N D"], Float[Array, "N *P"], tuple[str, ...], tuple[str, ...]]:
+    """Inputs (N, D), targets (N,), column names and target names; (N,) inputs become (N, 1), (N, 1) targets (N,).
+
+    Several outputs are asked for by their names, one a column; the targets are then (N, P).
 
     Raises
     ------
     DataError : wrong shapes, text or other objects, NaN or infinity, names that do not fit.
     """
     x_shape, y_shape = _shape(inputs, "inputs"), _shape(targets, "targets")
-    _refuse_shapes(x_shape, y_shape)
+    outputs = target_names(targets, target_name)
+    _refuse_shapes(x_shape, y_shape, len(outputs))
     columns = column_names(inputs, names, x_shape[1] if len(x_shape) == 2 else 1)
-    target = target_name or _series_name(targets) or "target"
     x = _numbers(inputs, columns).reshape(x_shape[0], len(columns))
-    y = _numbers(targets, (target,)).reshape(x_shape[0], 1)
+    y = _numbers(targets, outputs).reshape(x_shape[0], len(outputs))
     _refuse_nonfinite(x, columns, "inputs")
-    _refuse_nonfinite(y, (target,), "targets")
-    return frozen(x), frozen(y[:, 0]), columns, target
+    _refuse_nonfinite(y, outputs, "targets")
+    return frozen(x), frozen(y[:, 0] if len(outputs) == 1 else y), columns, outputs
+
+
+def target_names(targets: object, names: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The names given, else those of a data frame of targets, the Series' name, or "target"; no name twice."""
+    if names is None or isinstance(names, str):
+        if not names and _is_frame(targets) and _shape(targets, "targets")[1] > 1:
+            found = tuple(str(column) for column in getattr(targets, "columns"))  # noqa: B009
+        else:
+            return (names or _series_name(targets) or "target",)
+    else:
+        found = tuple(str(name) for name in names)
+    if not found or len(set(found)) < len(found):
+        raise DataError(f"target names must be one a column, none of them twice; got: {_listed(found) or 'no name'}")
+    return found
 
 
 def column_names(inputs: object, names: Sequence[str] | None, count: int) -> tuple[str, ...]:
@@ -102,12 +121,15 @@ def _raw(values: Any, what: str) -> Array:
         raise DataError(f"{what} cannot be read as a table (rows of unequal length?): {error}") from error
 
 
-def _refuse_shapes(x: tuple[int, ...], y: tuple[int, ...]) -> None:
+def _refuse_shapes(x: tuple[int, ...], y: tuple[int, ...], outputs: int) -> None:
     given = f"inputs have shape {x} and targets have shape {y}"
     if len(x) not in (1, 2) or x[1:] == (0,):
         raise DataError(f"{given}; inputs must be (N, D) with at least one column, or (N,)")
-    if not (len(y) == 1 or (len(y) == 2 and y[1] == 1)):
-        raise DataError(f"{given}; targets must be ({x[0]},) or ({x[0]}, 1)")
+    if outputs > 1 and (len(y) != 2 or y[1] != outputs):
+        raise DataError(f"{given}; {outputs} outputs were named, so targets must be ({x[0]}, {outputs})")
+    if outputs == 1 and not (len(y) == 1 or (len(y) == 2 and y[1] == 1)):
+        several = f"; for {y[1]} outputs name them: one target name a column" if len(y) == 2 and y[0] == x[0] else ""
+        raise DataError(f"{given}; targets must be ({x[0]},) or ({x[0]}, 1){several}")
     if x[0] != y[0]:
         raise DataError(f"{given}: {x[0]} rows of inputs but {y[0]} targets; there must be one target a row")
 

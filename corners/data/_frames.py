@@ -21,14 +21,14 @@ class EncodedFrame:
     """The numbers of a data frame, the names of its columns and a note on what was encoded."""
 
     inputs: Float[Array, "N D"]
-    targets: Float[Array, " N"]
+    targets: Float[Array, "N *P"]
     feature_names: tuple[str, ...]
     labels: tuple[str, ...] | None
     folds: tuple[str, ...] | None
     note: str
 
 
-def read_csv(path: Path, separator: str, target: str) -> Any:
+def read_csv(path: Path, separator: str, targets: Sequence[str]) -> Any:
     """The file as a data frame; only an empty field counts as missing, numbers are read to the last bit."""
     import pandas as pd
 
@@ -43,7 +43,7 @@ def read_csv(path: Path, separator: str, target: str) -> Any:
             frame = pd.read_csv(path, sep=separator, keep_default_na=False, na_values=[""], index_col=False, **exact)
     except (ValueError, OSError, EOFError, zlib.error, pd.errors.ParserWarning) as error:
         raise DataError(f"{path.name!r} cannot be read as UTF-8 CSV with separator {separator!r}: {error}") from error
-    if frame.shape[1] == 1 and str(frame.columns[0]) != target:
+    if frame.shape[1] == 1 and str(frame.columns[0]) not in targets:
         for other in (";", "\t", ",", "|"):
             if other in str(frame.columns[0]):
                 raise DataError(
@@ -53,17 +53,23 @@ def read_csv(path: Path, separator: str, target: str) -> Any:
 
 
 def encode_frame(
-    frame: Any, *, target: str, task: str, categorical: str, codes: Sequence[str] = (), fold: str | None = None
+    frame: Any,
+    *,
+    targets: Sequence[str],
+    task: str,
+    categorical: str,
+    codes: Sequence[str] = (),
+    fold: str | None = None,
 ) -> EncodedFrame:
     """Encoded inputs, numeric targets and fold labels of a frame, by the rules of ``Dataset.from_dataframe``."""
     if categorical not in CHOICES:
         raise SpecError(f"categorical is {categorical!r}; it must be one of {', '.join(CHOICES)}")
     frame = frame.set_axis([str(c) for c in frame.columns], axis=1)
-    _refuse_columns(frame, [target, *codes, *([fold] if fold else [])])
+    _refuse_columns(frame, [*targets, *codes, *([fold] if fold else [])])
     _refuse_missing(frame)
-    features = [c for c in frame.columns if c not in (target, fold)]
+    features = [c for c in frame.columns if c not in (*targets, fold)]
     if not features:
-        raise DataError(f"the table has no column beside {target!r}; at least one input is needed")
+        raise DataError(f"the table has no column beside {', '.join(map(repr, targets))}; at least one input is needed")
     blocks, names, encoded = [], [], []
     for column in features:
         block, columns = _encode_column(frame[column], column, categorical, column in codes)
@@ -71,7 +77,7 @@ def encode_frame(
         names += columns
         if len(columns) > 1 or columns[0] != column:
             encoded.append(column)
-    values, labels = _encode_target(frame[target], target, task)
+    values, labels = _encode_targets(frame, targets, task)
     folds = tuple(str(v) for v in frame[fold]) if fold else None
     note = f"one-hot: {', '.join(encoded)}" if encoded else ""
     return EncodedFrame(np.stack(blocks, axis=1), values, tuple(names), labels, folds, note)
@@ -177,6 +183,15 @@ def _is_number(value: Any) -> bool:
 
 def _plain(value: object) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _encode_targets(frame: Any, names: Sequence[str], task: str) -> tuple[Array, tuple[str, ...] | None]:
+    """One target, or the columns of several outputs side by side."""
+    if len(names) == 1:
+        return _encode_target(frame[names[0]], names[0], task)
+    if task != "regression":
+        raise DataError(f"a {task} task has one target; {len(names)} were named: {', '.join(names)}")
+    return np.stack([_encode_target(frame[name], name, task)[0] for name in names], axis=1), None
 
 
 def _encode_target(series: Any, name: str, task: str) -> tuple[Array, tuple[str, ...] | None]:

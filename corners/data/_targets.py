@@ -11,10 +11,15 @@ TASKS = ("regression", "classification", "count")
 FOLDS = ("train", "validation", "test")
 
 
-def checked_labels(task: str, targets: Float[Array, " N"], labels: Sequence[str] | None) -> tuple[str, ...] | None:
+def checked_labels(task: str, targets: Float[Array, "N *P"], labels: Sequence[str] | None) -> tuple[str, ...] | None:
     """The labels of a classification task (codes as text where none are given); targets must suit the task."""
     if task not in TASKS:
         raise SpecError(f"task is {task!r}; it must be one of {', '.join(TASKS)}")
+    if task != "regression" and targets.ndim > 1:
+        raise DataError(
+            f"targets have shape {targets.shape}, but a {task} task has one target a row; several outputs are for "
+            "task='regression'"
+        )
     whole = (targets >= 0) & (targets == np.round(targets))
     if task != "regression" and not whole.all():
         row = int(np.argmin(whole))

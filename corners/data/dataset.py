@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from corners.data._arrays import FrozenArrays, checked_table, fingerprint
+from corners.data._arrays import FrozenArrays, checked_table, fingerprint, target_names
 from corners.data._targets import checked_folds, checked_labels
 from corners.errors import DataError
 from corners.types import Array, Float
@@ -14,15 +14,18 @@ from corners.types import Array, Float
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Dataset(FrozenArrays):
-    """N rows of D numbers and one target each, in original units, as read-only float64 copies.
+    """N rows of D numbers and one target each, or P of them, in original units, as read-only float64 copies.
 
     Parameters
     ----------
     inputs : (N, D) or (N,) numbers, a data frame too; integers, booleans and 32-bit floats are promoted.
-    targets : (N,) or (N, 1) numbers. Classes are codes 0..K-1, counts are whole numbers from 0.
+    targets : (N,) or (N, 1) numbers; (N, P) of a regression with P outputs, whose names must be given (a data frame
+        has them). Classes are codes 0..K-1: not text, not fractions, and not 1..K, which would be K + 1 classes of
+        which the first is empty. Counts are whole numbers from 0.
     name : what reports call it.
     feature_names : one a column; the data frame's columns, else x0, x1, ...
-    target_name : the Series' name, else "target".
+    target_name : the Series' name, else "target"; of several outputs one a column, here joined, each in
+        ``target_names``.
     task : "regression", "classification" or "count".
     labels : original label of each class code (classification only).
     folds : "train", "validation" or "test" for each row, where the table comes with its own split.
@@ -43,10 +46,11 @@ class Dataset(FrozenArrays):
     """
 
     inputs: Float[Array, "N D"]
-    targets: Float[Array, " N"]
+    targets: Float[Array, "N *P"]
     name: str
     feature_names: tuple[str, ...]
     target_name: str
+    target_names: tuple[str, ...]
     task: str
     labels: tuple[str, ...] | None
     folds: tuple[str, ...] | None
@@ -59,7 +63,7 @@ class Dataset(FrozenArrays):
         targets: object,
         name: str = "data",
         feature_names: Sequence[str] | None = None,
-        target_name: str | None = None,
+        target_name: str | Sequence[str] | None = None,
         *,
         task: str = "regression",
         labels: Sequence[str] | None = None,
@@ -67,7 +71,7 @@ class Dataset(FrozenArrays):
         description: str = "",
         source: str = "",
     ) -> None:
-        x, y, names, target = checked_table(inputs, targets, feature_names, target_name)
+        x, y, names, outputs = checked_table(inputs, targets, feature_names, target_name)
         if len(x) == 0:
             raise DataError(f"data set {name!r} has no rows; at least one is needed")
         fields: dict[str, Any] = {
@@ -75,7 +79,8 @@ class Dataset(FrozenArrays):
             "targets": y,
             "name": name,
             "feature_names": names,
-            "target_name": target,
+            "target_name": ", ".join(outputs),
+            "target_names": outputs,
         }
         fields |= {"task": task, "labels": checked_labels(task, y, labels), "folds": checked_folds(folds, len(x))}
         for key, value in (fields | {"description": description, "source": source}).items():
@@ -86,7 +91,7 @@ class Dataset(FrozenArrays):
         cls,
         frame: Any,
         *,
-        target: str,
+        target: str | Sequence[str],
         name: str = "data",
         task: str = "regression",
         categorical: str = "one_hot",
@@ -103,7 +108,8 @@ class Dataset(FrozenArrays):
 
         Parameters
         ----------
-        target : its column. With ``task="classification"`` its values become codes 0..K-1 in sorted order (``labels``).
+        target : its column, or several of a regression. With ``task="classification"`` its values, text or numbers,
+            become codes 0..K-1 in sorted order (``labels``).
         categorical : "one_hot"; "text" leaves ``codes`` as numbers; "refuse" makes either kind of column an error.
         fold : a column of "train", "validation" and "test", taken out of the inputs, for ``predefined_split``.
 
@@ -113,14 +119,21 @@ class Dataset(FrozenArrays):
         """
         from corners.data._frames import encode_frame
 
-        table = encode_frame(frame, target=target, task=task, categorical=categorical, codes=codes, fold=fold)
+        targets = target_names(None, target)
+        table = encode_frame(frame, targets=targets, task=task, categorical=categorical, codes=codes, fold=fold)
         about = "; ".join(part for part in (description, table.note) if part)
         fields = {"labels": table.labels, "folds": table.folds, "description": about, "source": source}
-        return cls(table.inputs, table.targets, name, table.feature_names, target, task=task, **fields)
+        return cls(table.inputs, table.targets, name, table.feature_names, targets, task=task, **fields)
 
     @classmethod
     def from_csv(
-        cls, path: str | Path, *, target: str, name: str | None = None, separator: str = ",", **options: Any
+        cls,
+        path: str | Path,
+        *,
+        target: str | Sequence[str],
+        name: str | None = None,
+        separator: str = ",",
+        **options: Any,
     ) -> "Dataset":
         """A CSV file with a header row (``.gz`` too); an empty field is a missing value, "NA" is text.
 
@@ -133,7 +146,7 @@ class Dataset(FrozenArrays):
         from corners.data._frames import read_csv
 
         path = Path(path)
-        frame = read_csv(path, separator, target)
+        frame = read_csv(path, separator, target_names(None, target))
         return cls.from_dataframe(
             frame, target=target, **{"name": name or path.name.split(".")[0], "source": f"file {path.name}"} | options
         )
@@ -148,10 +161,16 @@ class Dataset(FrozenArrays):
         """Number of input columns."""
         return self.inputs.shape[1]
 
+    @property
+    def outputs(self) -> int:
+        """Number of target columns."""
+        return len(self.target_names)
+
     @cached_property
     def fingerprint(self) -> str:
         """sha256 of the content: numbers, column names, task and own split; not of name, description or source."""
-        header = [self.n, self.d, self.feature_names, self.target_name, self.task, self.labels, self.folds]
+        target = self.target_name if self.outputs == 1 else self.target_names
+        header = [self.n, self.d, self.feature_names, target, self.task, self.labels, self.folds]
         return fingerprint(header, self.inputs, self.targets)
 
     def __repr__(self) -> str:

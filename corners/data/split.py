@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from corners.data._arrays import FrozenArrays, checked_table, column_names, fingerprint
+from corners.data._arrays import FrozenArrays, checked_table, column_names, fingerprint, target_names
 from corners.data._targets import checked_labels
 from corners.errors import DataError
 from corners.types import Array, Float
@@ -15,7 +15,8 @@ from corners.types import Array, Float
 class Part(FrozenArrays):
     """Rows of one part: read-only float64 inputs (N, D) and targets (N,), in original units.
 
-    Accepts (N,) inputs and (N, 1) targets, and refuses what ``Dataset`` refuses.
+    Accepts (N,) inputs and (N, 1) targets, and refuses what ``Dataset`` refuses. ``outputs`` > 1 asks for targets
+    (N, outputs).
 
     Example
     -------
@@ -24,10 +25,10 @@ class Part(FrozenArrays):
     """
 
     inputs: Float[Array, "N D"]
-    targets: Float[Array, " N"]
+    targets: Float[Array, "N *P"]
 
-    def __init__(self, inputs: object, targets: object) -> None:
-        x, y, _, _ = checked_table(inputs, targets)
+    def __init__(self, inputs: object, targets: object, outputs: int = 1) -> None:
+        x, y, _, _ = checked_table(inputs, targets, target_name=_numbered("target", outputs))
         object.__setattr__(self, "inputs", x)
         object.__setattr__(self, "targets", y)
 
@@ -41,8 +42,14 @@ class Part(FrozenArrays):
         """Number of input columns."""
         return self.inputs.shape[1]
 
+    @property
+    def outputs(self) -> int:
+        """Number of target columns."""
+        return 1 if self.targets.ndim == 1 else self.targets.shape[1]
+
     def __repr__(self) -> str:
-        return f"Part(n={self.n}, d={self.d})"
+        outputs = f", outputs={self.outputs}" if self.outputs > 1 else ""
+        return f"Part(n={self.n}, d={self.d}{outputs})"
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -54,12 +61,13 @@ class Split(FrozenArrays):
     train, validation, test : the parts, in original units.
     name : of the data set.  seed : that made the split, None where no chance was involved.
     kind : how it was made ("random", "permutation", "predefined", "time_ordered", "grouped", "shifted", "own").
-    feature_names : x0, x1, ... where none are given.  task, labels : as in ``Dataset``.
+    feature_names : x0, x1, ... where none are given.  target_name, task, labels : as in ``Dataset``; outputs without
+        names are target_0, target_1, ...
     dropped : columns that the splitter left out.
 
     Raises
     ------
-    DataError : a part without rows, or parts with different columns.
+    DataError : a part without rows, parts with different columns or numbers of outputs, names that do not fit.
 
     Example
     -------
@@ -75,6 +83,7 @@ class Split(FrozenArrays):
     kind: str
     feature_names: tuple[str, ...]
     target_name: str
+    target_names: tuple[str, ...]
     task: str
     labels: tuple[str, ...] | None
     dropped: tuple[str, ...]
@@ -88,7 +97,7 @@ class Split(FrozenArrays):
         seed: int | None = None,
         kind: str = "own",
         feature_names: Sequence[str] | None = None,
-        target_name: str = "target",
+        target_name: str | Sequence[str] = "target",
         *,
         task: str = "regression",
         labels: Sequence[str] | None = None,
@@ -99,7 +108,9 @@ class Split(FrozenArrays):
         found = _common_labels(parts, task, labels)
         names = column_names(train.inputs, feature_names, train.d)
         fields: dict[str, Any] = parts | {"name": name, "seed": seed, "kind": kind, "feature_names": names}
-        fields |= {"target_name": target_name, "task": task, "labels": found, "dropped": tuple(dropped)}
+        outputs = _output_names(train, target_name)
+        fields |= {"target_name": ", ".join(outputs), "target_names": outputs}
+        fields |= {"task": task, "labels": found, "dropped": tuple(dropped)}
         for key, value in fields.items():
             object.__setattr__(self, key, value)
 
@@ -113,11 +124,17 @@ class Split(FrozenArrays):
         """Number of input columns."""
         return self.train.d
 
+    @property
+    def outputs(self) -> int:
+        """Number of target columns."""
+        return len(self.target_names)
+
     @cached_property
     def fingerprint(self) -> str:
         """sha256 of the three parts, their columns and the task."""
         parts = (self.train, self.validation, self.test)
-        header = [[part.n for part in parts], self.d, self.feature_names, self.target_name, self.task, self.labels]
+        target = self.target_name if self.outputs == 1 else self.target_names
+        header = [[part.n for part in parts], self.d, self.feature_names, target, self.task, self.labels]
         return fingerprint(header, *(array for part in parts for array in (part.inputs, part.targets)))
 
     def __repr__(self) -> str:
@@ -137,6 +154,26 @@ def _refuse_parts(parts: dict[str, Part], name: str) -> None:
     if len(set(widths.values())) > 1:
         given = ", ".join(f"{which} {d}" for which, d in widths.items())
         raise DataError(f"the parts of {name!r} have different numbers of columns ({given}); they must be the same")
+    if len({part.outputs for part in parts.values()}) > 1:
+        given = ", ".join(f"{which} {part.targets.shape}" for which, part in parts.items())
+        raise DataError(f"the targets of the parts of {name!r} have shapes {given}; all need as many outputs")
+
+
+def _output_names(part: Part, given: str | Sequence[str]) -> tuple[str, ...]:
+    """One name a target column."""
+    names = _numbered(given, part.outputs) if isinstance(given, str) else given
+    found = target_names(part.targets, names)
+    if len(found) != part.outputs:
+        raise DataError(
+            f"{len(found)} target names were given ({', '.join(found)}) for targets of shape {part.targets.shape}; "
+            "give one a column"
+        )
+    return found
+
+
+def _numbered(name: str, outputs: int) -> str | tuple[str, ...]:
+    """The name itself, or of several outputs target_0, target_1, ..."""
+    return name if outputs == 1 else tuple(f"{name}_{k}" for k in range(outputs))
 
 
 def _common_labels(parts: dict[str, Part], task: str, labels: Sequence[str] | None) -> tuple[str, ...] | None:

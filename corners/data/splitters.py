@@ -119,14 +119,14 @@ def shifted_split(train: Dataset, test: Dataset, seed: int) -> Split:
     kept, validation = _halves(np.arange(train.n), 0.25, seed)
     order = [test.feature_names.index(name) for name in train.feature_names]
     return Split(
-        Part(train.inputs[kept], train.targets[kept]),
-        Part(train.inputs[validation], train.targets[validation]),
-        Part(test.inputs[:, order], test.targets),
+        Part(train.inputs[kept], train.targets[kept], train.outputs),
+        Part(train.inputs[validation], train.targets[validation], train.outputs),
+        Part(test.inputs[:, order], test.targets, test.outputs),
         f"{train.name} to {test.name}",
         seed,
         "shifted",
         train.feature_names,
-        train.target_name,
+        train.target_names,
         task=train.task,
         labels=train.labels,
     )
@@ -172,12 +172,14 @@ def _cut(
         raise DataError(
             f"no input column of {dataset.name!r} is left; at least one must vary (standard deviation 1e-10 or more)"
         )
-    train, validation, test = (Part(dataset.inputs[each[:, None], columns], dataset.targets[each]) for each in rows)
+    train, validation, test = (
+        Part(dataset.inputs[each[:, None], columns], dataset.targets[each], dataset.outputs) for each in rows
+    )
     names = dataset.feature_names
     dropped = [name for k, name in enumerate(names) if k not in columns]
     about = {"task": dataset.task, "labels": dataset.labels, "dropped": dropped}
     kept = [names[k] for k in columns]
-    return Split(train, validation, test, dataset.name, seed, kind, kept, dataset.target_name, **about)
+    return Split(train, validation, test, dataset.name, seed, kind, kept, dataset.target_names, **about)
 
 
 def _halves(rows: Int[Array, " N"], share: float, seed: int) -> list[Int[Array, "_"]]:

@@ -45,13 +45,18 @@ class Standardiser(FrozenArrays):
     def fit(cls, part: Part, scale_targets: bool, *, codes: bool = False) -> "Standardiser":
         """Means and standard deviations (ddof 0) of one part; targets are centred, and scaled only when asked.
 
-        Targets that are ``codes``, labels or counts, are neither.
+        Targets that are ``codes``, labels or counts, are neither. Several outputs are for ``OutputStandardiser``.
 
         A multiplication of the targets by a power of two multiplies ``target_mean`` and ``target_scale`` exactly, so
         that the scaled targets are the same to the last bit.
         """
         if part.n == 0:
             raise DataError("a part without rows has no mean; at least one row is needed")
+        if part.outputs > 1:
+            raise DataError(
+                f"targets have shape {part.targets.shape}, and here only one output is taken: (N,); the cells take "
+                f"several, with likelihood Gaussian(outputs={part.outputs})"
+            )
         input_mean, input_scale = _location_scale(part.inputs)
         if codes:
             return cls(input_mean, input_scale, 0.0, 1.0)
@@ -96,6 +101,56 @@ class Standardiser(FrozenArrays):
     def log_scale(self) -> float:
         """``log target_scale``: what a change to original units adds to a negative log density, in nats a point."""
         return math.log(self.target_scale)
+
+
+@dataclass(frozen=True, eq=False)
+class OutputStandardiser(Standardiser):
+    """The same for P outputs, each centred and scaled by itself: ``target_mean`` and ``target_scale`` are (P,).
+
+    ``constant_target`` says that one of the outputs is constant in the training part.
+
+    Example
+    -------
+    >>> from corners.data.split import Part
+    >>> s = OutputStandardiser.fit(Part([[1.0], [3.0]], [[10.0, 0.0], [30.0, 1.0]], outputs=2), scale_targets=True)
+    >>> s.targets([[30.0, 0.5]]).tolist(), s.original_var(np.ones((1, 2))).tolist()
+    ([[1.0, 0.0]], [[100.0, 0.25]])
+    """
+
+    # One output has numbers here; every formula above holds for arrays as it stands.
+    target_mean: Float[Array, " P"]  # type: ignore[assignment]
+    target_scale: Float[Array, " P"]  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        for name in ("input_mean", "input_scale", "target_mean", "target_scale"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))
+        if not (np.all(self.input_scale > 0) and np.all(self.target_scale > 0)):
+            raise DataError("a scale is zero or negative; scales must be positive (1 for a constant column)")
+
+    @classmethod
+    def fit(cls, part: Part, scale_targets: bool, *, codes: bool = False) -> "OutputStandardiser":
+        """Means and standard deviations (ddof 0) of one part, every output by itself; outputs are never ``codes``."""
+        if part.n == 0 or part.outputs == 1 or codes:
+            raise DataError(
+                f"several outputs are (N, P) real numbers with P > 1 and at least one row; got targets of shape "
+                f"{part.targets.shape}" + (" that are codes" if codes else "")
+            )
+        target_mean, target_scale = _location_scale(part.targets)
+        scale = target_scale if scale_targets else np.ones_like(target_scale)
+        constant = bool(_is_constant(part.targets).any())
+        return cls(*_location_scale(part.inputs), target_mean, scale, constant_target=constant)
+
+    def targets(self, targets: object) -> Float[Array, "N P"]:
+        """Centred and scaled targets, (N, P)."""
+        y = np.asarray(targets, dtype=np.float64)
+        if y.ndim != 2 or y.shape[1] != len(self.target_mean):
+            raise DataError(f"targets have shape {y.shape}; they must be (N, {len(self.target_mean)})")
+        return (y - self.target_mean) / self.target_scale
+
+    @property
+    def log_scale(self) -> float:
+        """``Σ_p log target_scale_p``: what original units add to a joint negative log density, in nats a point."""
+        return float(np.log(self.target_scale).sum())
 
 
 def _is_constant(columns: Float[Array, "N D"]) -> Array:

@@ -82,6 +82,8 @@ class Corner:
             "backbone_penalty": backbone_penalty,
             "prior_term": prior_term,
         }
+        fields["covariance"] = fields["covariance"].across(fields["likelihood"].latents)
+        fields["routing"] = fields["routing"].for_head(fields["likelihood"])
         for name, value in fields.items():
             object.__setattr__(self, name, value)
         require_jitter(jitter)
@@ -105,7 +107,7 @@ class Corner:
         return self.prior.frozen | self.likelihood.frozen | self.backbone.frozen
 
     def init(
-        self, inputs: Float[Tensor, "B N D"], targets: Float[Tensor, "B N"], generators: list[torch.Generator]
+        self, inputs: Float[Tensor, "B N D"], targets: Float[Tensor, "B *P N"], generators: list[torch.Generator]
     ) -> Params:
         """All leaf parameters at their start, one replicate a generator."""
         params = self.likelihood.init(targets)
@@ -116,11 +118,11 @@ class Corner:
 
     def _belief_start(self, size: int, noise_var: Tensor, generators: list[torch.Generator]) -> Params:
         """Prior and belief; of K latent functions with a dimension of that size after the replicates'."""
-        latents = self.likelihood.latents
-        starts = [self.routing.init(self.prior, self.covariance, size, noise_var, generators) for _ in range(latents)]
-        if latents == 1:
-            return starts[0]
-        one = frozenset({Prior.parameter}) if self.prior.shared else frozenset()
+        if self.likelihood.latents == 1:
+            return self.routing.init(self.prior, self.covariance, size, noise_var, generators)
+        noises = self._of_latents(noise_var, 0).unbind(-1)
+        starts = [self.routing.init(self.prior, self.covariance, size, noise, generators) for noise in noises]
+        one = self.covariance.joint | ({Prior.parameter} if self.prior.shared else frozenset())
         return {
             name: value if name in one else torch.stack([start[name] for start in starts], 1)
             for name, value in starts[0].items()
@@ -130,16 +132,16 @@ class Corner:
         """Element-wise bounds of the leaf parameters (theory 5.7)."""
         return self.likelihood.bounds() | self.routing.bounds(self.prior, self.covariance)
 
-    def route(self, params: Params, features: Float[Tensor, "*B N H"], targets: Float[Tensor, "*B N"]) -> RoutedBelief:
+    def route(self, params: Params, features: Float[Tensor, "*B N H"], targets: Float[Tensor, "*T N"]) -> RoutedBelief:
         """The belief, inside the graph; its precision and belief have a dimension K where there are K latents."""
         noise_var = self._noise_var(params, targets)
         if self.likelihood.latents == 1:
             return self.routing.bind(params, self.covariance, features, targets, noise_var, self.jitter)
-        each = self._each_latent
+        each, own = self._each_latent, self._of_latents
         if self.prior.shared:
             params = params | {Prior.parameter: each(params[Prior.parameter], 0)}
         return self.routing.bind(
-            params, self.covariance, each(features, 2), each(targets, 1), each(noise_var, 0), self.jitter
+            params, self.covariance, each(features, 2), own(targets, 1), own(noise_var, 0), self.jitter
         )
 
     def _each_latent(self, tensor: Tensor, after: int) -> Tensor:
@@ -147,6 +149,10 @@ class Corner:
         shape = tensor.shape
         cut = len(shape) - after
         return tensor.unsqueeze(cut).expand(*shape[:cut], self.likelihood.latents, *shape[cut:])
+
+    def _of_latents(self, tensor: Tensor, after: int) -> Tensor:
+        """Targets or noise with a dimension K: they have it where the latents are outputs, else all see the same."""
+        return tensor if self.likelihood.target_columns > 1 else self._each_latent(tensor, after)
 
     def latent_features(self, features: Float[Tensor, "*B N H"]) -> Tensor:
         """The features as the belief takes them: every one of K latent functions sees the same."""
@@ -156,7 +162,7 @@ class Corner:
         self,
         params: Params,
         features: Float[Tensor, "*B N H"],
-        targets: Float[Tensor, "*B N"],
+        targets: Float[Tensor, "*T N"],
         routed: RoutedBelief,
         data_size: int | None = None,
     ) -> FreeEnergy:
@@ -197,7 +203,7 @@ def _named(axis: str, value: Any, registry: Registry, kind: type) -> Any:
 
 
 def _refuse_impossible(corner: Corner) -> None:
-    cavity, routing, family = corner.cavity, corner.routing, corner.covariance
+    cavity, routing = corner.cavity, corner.routing
     if cavity.name == "sequential" and not routing.binds_covariance:
         raise ImpossibleCellError(
             f"sequential cavity with {routing.name} routing is not defined: every prefix of the data needs a belief "
@@ -210,6 +216,23 @@ def _refuse_impossible(corner: Corner) -> None:
             "3.8f); "
             "use routing 'closed' or 'mean_closed', or cavity 'shared'"
         )
+    _refuse_family(corner)
+    if routing.approximate and cavity.needs_sites and not corner.likelihood.conjugate:
+        raise ImpossibleCellError(
+            f"{cavity.name} cavity with {routing.name} routing needs sites that can be taken away, and likelihood "
+            f"{corner.likelihood.name!r} has none: the mode and its curvature have seen every data point; use cavity "
+            "'shared', or the method expectation_propagation, whose cavities are made for it"
+        )
+    if routing.binds_mean and not routing.approximate and not corner.likelihood.conjugate:
+        raise ImpossibleCellError(
+            f"{routing.name} routing binds the belief to the conjugate posterior, and likelihood "
+            f"{corner.likelihood.name!r} has none; use routing 'free' with cavity 'shared'"
+        )
+    _refuse_contradictions(corner)
+
+
+def _refuse_family(corner: Corner) -> None:
+    cavity, routing, family = corner.cavity, corner.routing, corner.covariance
     if corner.is_exact and family.name != "dense":
         raise ImpossibleCellError(
             f"{cavity.name} cavity with closed routing is defined for covariance 'dense' only (theory 3.4); got "
@@ -220,12 +243,11 @@ def _refuse_impossible(corner: Corner) -> None:
             "closed routing needs the ELBO optimum of the family in closed form, and low_rank has none; use 'dense' or "
             "'diagonal', or routing 'free'"
         )
-    if routing.binds_mean and not corner.likelihood.conjugate:
+    if routing.binds_covariance and family.name == "kronecker" and corner.likelihood.latents > 1:
         raise ImpossibleCellError(
-            f"{routing.name} routing binds the belief to the conjugate posterior, and likelihood "
-            f"{corner.likelihood.name!r} has none; use routing 'free' with cavity 'shared'"
+            f"{routing.name} routing takes Σ from each latent function's own posterior, and kronecker has one for all; "
+            "use 'dense' or 'diagonal', or routing 'free'"
         )
-    _refuse_contradictions(corner)
 
 
 def _refuse_contradictions(corner: Corner) -> None:
@@ -240,6 +262,11 @@ def _refuse_contradictions(corner: Corner) -> None:
         raise SpecError(
             "mean_closed routing trains the ridge λ = α σ², so its prior precision can be neither fixed nor tied to "
             "the evidence; leave Prior(learned=True, evidence_tied=0)"
+        )
+    if corner.prior.shared and (corner.routing.name == "mean_closed" or corner.prior.evidence_tied):
+        raise SpecError(
+            "Prior(shared=True) learns one precision for all latent functions, but mean_closed routing and "
+            "evidence_tied set one for each; leave shared=False"
         )
     if corner.prior.evidence_tied and corner.prior_term is False:
         raise SpecError("evidence_tied ties a precision that plays no part with prior_term=False; choose one")

@@ -1,6 +1,6 @@
 """What a trained cell is afterwards: every replicate's parameters, belief and standardiser, ready to predict."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -12,11 +12,13 @@ from corners.covariances._base import Params
 from corners.data.batch import DTYPES
 from corners.data.standardiser import Standardiser
 from corners.engine.corner import Corner
+from corners.engine.sampled_head import SampledHead, class_precision
 from corners.errors import SpecError
 from corners.likelihoods.gaussian import TARGET_VAR
 from corners.method import Fit, FitStatus, HyperpriorSpec, LastLayer, Trace
 from corners.predictive._base import Predictive
 from corners.predictive.categorical import CategoricalPredictive
+from corners.predictive.multi_output_gaussian import MultiOutputGaussianPredictive
 from corners.types import Array
 
 if TYPE_CHECKING:
@@ -58,51 +60,89 @@ class CornerFit(Fit):
         with torch.no_grad():
             return self.corner.backbone.features(chosen.params, scaled)
 
-    def predict(self, inputs: Float[Array, "..."], *, replicate: int = 0) -> Predictive | CategoricalPredictive:
-        """Predictive of one replicate at inputs in original units."""
+    def predict(
+        self, inputs: Float[Array, "..."], *, replicate: int = 0
+    ) -> Predictive | CategoricalPredictive | MultiOutputGaussianPredictive:
+        """Predictive of one replicate at inputs in original units; of several outputs their joint distribution."""
         chosen = self._usable(replicate)
         marginals = chosen.belief.marginals(self.corner.latent_features(self._features(inputs, replicate)))
-        scale = chosen.standardiser
-        return self.corner.likelihood.predictive(chosen.params, marginals, scale.target_mean, scale.target_scale)
+        likelihood, scale = self.corner.likelihood, chosen.standardiser
+        of = likelihood.predictive if likelihood.target_columns == 1 else likelihood.joint_predictive
+        return of(chosen.params, marginals, scale.target_mean, scale.target_scale)
 
     def last_layer(self, replicate: int, split: "Split") -> LastLayer | None:
-        """The replicate's last layer on its split; None where the likelihood is not Gaussian."""
-        chosen, corner = self._usable(replicate), self.corner
-        noise_var = corner.likelihood.noise_var(chosen.params)
-        if noise_var is None:
+        """The replicate's last layer on its split; None where the likelihood is not Gaussian noise of one output."""
+        chosen = self._usable(replicate)
+        noise_var = self.corner.likelihood.noise_var(chosen.params)
+        if noise_var is None or self.corner.likelihood.target_columns > 1:
             return None
-        size = chosen.belief.mean.shape[-1]
+        return self._layer(replicate, split, float(noise_var))
+
+    def sampled_layer(self, replicate: int, split: "Split", latent: int | None = None) -> LastLayer | None:
+        """The same for any likelihood; of K latent functions (one-versus-all) the binary layer of class ``latent``."""
+        chosen, corner = self._usable(replicate), self.corner
+        if corner.likelihood.noise_var(chosen.params) is not None:
+            return self.last_layer(replicate, split) if latent is None else None
+        head = SampledHead.of(corner.likelihood, chosen.params, latent)
+        if head is None:
+            return None
+        belief = chosen.belief if latent is None else chosen.belief.select(torch.tensor(latent))
+        layer = self._layer(replicate, split, float("nan"), belief)
+        precision = layer.prior_precision if latent is None else class_precision(chosen.params, latent)
+        test = belief.marginals(self._features(split.test.inputs, replicate))
+        targets, test_targets = head.targets(layer.targets), head.targets(layer.test_targets)
+        return replace(
+            layer,
+            targets=targets,
+            test_targets=test_targets,
+            prior_precision=precision,
+            likelihood=head.name,
+            likelihood_params=head.params,
+            test_log_predictive=head.log_predictive(test_targets, test),
+        )
+
+    def _layer(
+        self, replicate: int, split: "Split", noise_var: float, belief: GaussianBelief | None = None
+    ) -> LastLayer:
+        chosen, corner = self._usable(replicate), self.corner
+        belief = chosen.belief if belief is None else belief
         return LastLayer(
             features=self.features(split.train.inputs, replicate=replicate),
             targets=chosen.standardiser.targets(split.train.targets),
             test_features=self.features(split.test.inputs, replicate=replicate),
             test_targets=chosen.standardiser.targets(split.test.targets),
-            mean=_numpy(chosen.belief.mean),
-            covariance=_numpy(chosen.belief.covariance.matrix()),
+            mean=_numpy(belief.mean),
+            covariance=_numpy(belief.covariance.matrix()),
             prior_precision=chosen.prior_precision,
-            noise_var=float(noise_var),
+            noise_var=noise_var,
             jitter=corner.jitter if corner.covariance.name != "none" else 0.0,
             cavity=corner.cavity.name,
             routing=corner.routing.name,
             family=corner.covariance.name,
             target_mean=chosen.standardiser.target_mean,
             target_scale=chosen.standardiser.target_scale,
-            precision_prior=_precision_prior(corner.prior.hyperprior, size),
+            precision_prior=_precision_prior(corner.prior.hyperprior, belief.mean.shape[-1]),
             noise_prior=_noise_prior(corner, chosen.params),
             has_prior_term=corner.has_prior_term,
             at_bound=chosen.at_bound,
         )
 
     def learned(self, replicate: int) -> dict[str, float]:
-        """``prior_precision``, ``noise_scale`` (original units) and ``steps`` to the best state."""
+        """``prior_precision``, ``noise_scale`` (original units) and ``steps`` to the best state.
+
+        Of several outputs ``noise_scale_0``, ``noise_scale_1``, ..., and the geometric mean of the precisions.
+        """
         chosen = self.replicates[replicate]
         if chosen is None:
             return {}
         values = {"prior_precision": chosen.prior_precision, "steps": float(chosen.best_step)}
         noise_var = self.corner.likelihood.noise_var(chosen.params)
-        if noise_var is not None:
-            values["noise_scale"] = float(noise_var.sqrt()) * chosen.standardiser.target_scale
-        return values
+        if noise_var is None:
+            return values
+        scales = _numpy(noise_var.sqrt()) * chosen.standardiser.target_scale
+        if self.corner.likelihood.target_columns == 1:
+            return values | {"noise_scale": float(scales)}
+        return values | {f"noise_scale_{p}": float(scale) for p, scale in enumerate(scales)}
 
     def _usable(self, replicate: int) -> Replicate:
         chosen, status = self.replicates[replicate], self.statuses[replicate]

@@ -1,5 +1,9 @@
 """A named cell as a method under a protocol."""
 
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
 from corners.backbones._base import Backbone
 from corners.beliefs import GammaPrior, InverseGammaPrior, Prior
 from corners.covariances import COVARIANCES
@@ -7,7 +11,7 @@ from corners.covariances._base import CovarianceFamily
 from corners.engine.cells import CELLS
 from corners.engine.corner import Corner
 from corners.engine.training import CornerMethod
-from corners.errors import UnknownNameError
+from corners.errors import SpecError, UnknownNameError
 from corners.likelihoods._base import Likelihood
 from corners.likelihoods.gaussian import Gaussian
 from corners.optimise import Schedule
@@ -16,11 +20,20 @@ from corners.registry import unknown_name_message
 from corners.routings.free import Free
 
 
-def named_cell(name: str, protocol: Protocol, backbone: Backbone, likelihood: Likelihood | None = None) -> CornerMethod:
+def named_cell(
+    name: str,
+    protocol: Protocol,
+    backbone: Backbone,
+    likelihood: Likelihood | None = None,
+    *,
+    shared_precision: bool = False,
+    gaussian_options: Mapping[str, Any] | None = None,
+) -> CornerMethod:
     """The cell called ``name`` with the schedule, hyperpriors and floors of the protocol.
 
-    ``likelihood``: by default Gaussian noise as the protocol has it; another one is taken as it is, and never centres
-    or scales labels and counts.
+    ``likelihood``: by default Gaussian noise as the protocol has it, with ``gaussian_options`` in place of some of its
+    fields; another one is taken as it is, and never centres or scales labels and counts. ``shared_precision``: one
+    prior precision for all latent functions, where the likelihood has several.
 
     The exact corners take no hyperprior and no jitter: their objective is the score itself.
     Every cell with a prior overlap takes the protocol's hyperpriors: without them its objective is unbounded below
@@ -29,23 +42,29 @@ def named_cell(name: str, protocol: Protocol, backbone: Backbone, likelihood: Li
     Raises
     ------
     UnknownNameError : no cell is called so; the message lists them.
+    SpecError : the protocol stops by the calibration of a Gaussian, or ties the precision to its evidence, and the
+        likelihood is another; a shared precision where there is one latent function.
     ImpossibleCellError : the cell binds its belief to a conjugate posterior, which the likelihood does not have.
     """
     if name not in CELLS:
         raise UnknownNameError(unknown_name_message("cell", name, list(CELLS)))
     cell = CELLS[name]
     exact = cell.routing == "closed" and cell.cavity != "shared"
+    if likelihood is None:
+        likelihood = _gaussian(protocol, exact, gaussian_options or {})
+    _require_gaussian_stopping(protocol, likelihood)
     free_mean = cell.routing == "free"
     corner = Corner(
         cavity=cell.cavity,
         routing=Free(protocol.mean_start_var) if free_mean else cell.routing,
         covariance=_family(cell.covariance, protocol.covariance_start),
-        likelihood=likelihood or Gaussian(protocol.noise_start, hyperprior=None if exact else _noise_prior(protocol)),
+        likelihood=likelihood,
         prior=Prior(
             protocol.precision_start,
             bounded=protocol.precision_bounded,
             hyperprior=None if exact else _precision_prior(protocol),
             evidence_tied=0 if exact or cell.routing == "mean_closed" else protocol.evidence_tied,
+            shared=shared_precision,
         ),
         backbone=backbone,
         jitter=0.0 if exact else protocol.jitter,
@@ -67,6 +86,19 @@ def named_cell(name: str, protocol: Protocol, backbone: Backbone, likelihood: Li
         dtype=protocol.dtype,
         reduction=protocol.reduction,
     )
+
+
+def _gaussian(protocol: Protocol, exact: bool, options: Mapping[str, Any]) -> Gaussian:
+    """Gaussian noise as the protocol has it; the exact corners take no hyperprior."""
+    return replace(Gaussian(protocol.noise_start, hyperprior=None if exact else _noise_prior(protocol)), **options)
+
+
+def _require_gaussian_stopping(protocol: Protocol, likelihood: Likelihood) -> None:
+    if protocol.stopping == "combined" and likelihood.name != "gaussian":
+        raise SpecError(
+            f"stopping='combined' adds the calibration error of a Gaussian predictive, and likelihood "
+            f"{likelihood.name!r} has none; use stopping='validation_nll'"
+        )
 
 
 def _family(name: str, start: float) -> CovarianceFamily:

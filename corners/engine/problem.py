@@ -11,6 +11,7 @@ from corners.covariances._base import Params
 from corners.data.batch import PartBatch, SplitBatch
 from corners.engine.corner import Corner
 from corners.engine.evidence_tied import mackay_log_precision
+from corners.errors import SpecError
 
 LEVELS = torch.arange(1, 20, dtype=torch.float64) / 20.0
 """Nominal coverages of the calibration error (theory 11)."""
@@ -61,26 +62,35 @@ class CornerProblem:
         return self._nll(params, state, self.data.validation)
 
     def calibration_error(self, params: Params, state: RoutedBelief) -> Float[Tensor, " B"]:
-        """Mean of |coverage - level| over 19 levels, on the validation part (theory 11)."""
-        part = self.data.validation
-        marginals = state.belief.detach().marginals(self.corner.backbone.features(params, part.inputs))
-        noise_var = self.corner.likelihood.noise_var(params)
-        assert noise_var is not None
+        """Mean of |coverage - level| over 19 levels, on the validation part (theory 11); the mean of all outputs'."""
+        part, likelihood = self.data.validation, self.corner.likelihood
+        noise_var = likelihood.noise_var(params)
+        if noise_var is None:
+            raise SpecError(
+                f"stopping='combined' adds the calibration error of a Gaussian predictive, and likelihood "
+                f"{likelihood.name!r} has none; use stopping='validation_nll'"
+            )
+        features = self.corner.latent_features(self.corner.backbone.features(params, part.inputs))
+        marginals = state.belief.detach().marginals(features)
         z = (part.targets - marginals.mean).abs() / (noise_var[..., None] + marginals.variance).sqrt()
         limits = torch.special.ndtri(0.5 + 0.5 * LEVELS)
         covered = (z[..., None] <= limits.to(z.dtype)).double().mean(-2)
-        return (covered - LEVELS).abs().mean(-1)
+        error = (covered - LEVELS).abs().mean(-1)
+        return error if likelihood.target_columns == 1 else error.mean(-1)
 
     def watched(self, params: Params, state: RoutedBelief) -> dict[str, Float[Tensor, " B"]]:
-        """Test NLL, prior precision and noise scale (original units) for the trace."""
+        """Test NLL, prior precision and noise scale (original units; one an output) for the trace."""
         values = {
             "test_nll": self._nll(params, state, self.data.test),
             "prior_precision": one_precision(state.prior_precision.detach(), self.corner.likelihood.latents),
         }
         noise_var = self.corner.likelihood.noise_var(params)
-        if noise_var is not None:
-            values["noise_scale"] = noise_var.detach().sqrt() * self.data.log_scale.exp()
-        return values
+        if noise_var is None:
+            return values
+        noise_scale, each = noise_var.detach().sqrt(), self.data.target_scale
+        if each is None:
+            return values | {"noise_scale": noise_scale * self.data.log_scale.exp()}
+        return values | {f"noise_scale_{p}": own for p, own in enumerate((noise_scale * each).unbind(-1))}
 
     def adjust(self, params: Params, step: int, state: RoutedBelief) -> None:
         """Clamp to bounds (outside the graph: a clamp inside it zeroes the gradient) and tie the precision."""
@@ -99,9 +109,13 @@ class CornerProblem:
             return
         with torch.no_grad():
             features = self.corner.backbone.features(params, self.data.train.inputs)
+            # Every output has an evidence of its own: outputs count as replicates here.
+            each = self.corner.latent_features(features).reshape(-1, *features.shape[-2:])
+            targets = self.data.train.targets.reshape(-1, features.shape[-2])
             for _ in range(calls):
-                tied = mackay_log_precision(features, self.data.train.targets, params[Prior.parameter], noise_var)
-                params[Prior.parameter].copy_(tied.clamp(*self.corner.prior.bounds()[Prior.parameter]))
+                old = params[Prior.parameter]
+                tied = mackay_log_precision(each, targets, old.reshape(-1), noise_var.reshape(-1))
+                old.copy_(tied.reshape(old.shape).clamp(*self.corner.prior.bounds()[Prior.parameter]))
 
     def select(self, index: Tensor) -> "CornerProblem":
         """The replicates ``index`` alone, each with its own stream of mini-batches."""

@@ -1,5 +1,6 @@
 """What a fit says about its hyperparameters: at a bound, noise collapsed, precision ran away (theory 7.3, 7.4)."""
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -10,6 +11,7 @@ from corners.data.batch import PartBatch
 from corners.engine.corner import Corner
 from corners.likelihoods.gaussian import LOG_NOISE_VAR
 from corners.method import FitStatus
+from corners.types import Array
 
 SLACK = 1e-6
 NOISE_COLLAPSE, NOISE_EVERYWHERE, VARIANCE_STARVED, RUNAWAY = 0.05, 0.95, 0.99, 100.0
@@ -40,21 +42,34 @@ def data_remarks(corner: Corner, train: PartBatch, constant_target: bool) -> tup
 
 
 def _every_row_has_a_twin(train: PartBatch) -> bool:
-    rows = torch.cat([train.inputs[0], train.targets[0, :, None]], -1)
+    rows = torch.cat([train.inputs[0], train.targets[0].reshape(-1, train.targets.shape[-1]).mT], -1)
     return len(rows) > 1 and bool((torch.unique(rows, dim=0, return_counts=True)[1] > 1).all())
 
 
 def fixed_remarks(
-    corner: Corner, params: Params, target_scale: float, held: frozenset[str] = frozenset()
+    corner: Corner, params: Params, target_scale: float | Float[Array, " P"], held: frozenset[str] = frozenset()
 ) -> tuple[str, ...]:
     """Which hyperparameters were not estimated, and at what they were held (noise in original units)."""
     said = []
     noise_var = corner.likelihood.noise_var(params)
     if noise_var is not None and LOG_NOISE_VAR in corner.frozen | held:
-        said.append(f"noise scale fixed at {float(noise_var.sqrt()) * target_scale:.4g}")
+        scales = np.atleast_1d(noise_var.detach().double().sqrt().numpy() * target_scale)
+        said.append(f"noise scale fixed at {', '.join(f'{scale:.4g}' for scale in scales)}")
     if not corner.prior.learned:
         said.append(f"prior precision fixed at {corner.prior.precision:g}")
     return tuple(said)
+
+
+def _noise_remarks(corner: Corner, shares: Float[Tensor, " N"]) -> list[str]:
+    """On one output, from the share of the noise in its predictive variance."""
+    share, smallest = float(shares.mean()), float(shares.min())
+    if share < NOISE_COLLAPSE:
+        return [f"noise collapsed: it is {share:.1%} of the predictive variance"]
+    if share > VARIANCE_STARVED and not corner.routing.binds_covariance and corner.covariance.name != "none":
+        return [f"covariance starved: noise is {share:.1%} of the predictive variance"]
+    if smallest > NOISE_EVERYWHERE and corner.covariance.name != "none":
+        return ["noise is over 95% of the predictive variance everywhere: the belief adds next to nothing"]
+    return []
 
 
 def start_remark(best_step: int, status: FitStatus) -> tuple[str, ...]:
@@ -72,18 +87,16 @@ def remarks(
     features: Float[Tensor, "N H"],
     at_bound: tuple[str, ...],
 ) -> tuple[str, ...]:
-    """Sentences on one replicate, thresholds of theory 7.3."""
+    """Sentences on one replicate, thresholds of theory 7.3; of several outputs each is named by its number from 0."""
     said = [f"at bound: {', '.join(at_bound)}"] if at_bound else []
     noise_var = corner.likelihood.noise_var(params)
     if noise_var is not None:
-        shares = noise_var / (noise_var + belief.covariance.quadratic(features))
-        share, smallest = float(shares.mean()), float(shares.min())
-        if share < NOISE_COLLAPSE:
-            said.append(f"noise collapsed: it is {share:.1%} of the predictive variance")
-        elif share > VARIANCE_STARVED and not corner.routing.binds_covariance and corner.covariance.name != "none":
-            said.append(f"covariance starved: noise is {share:.1%} of the predictive variance")
-        elif smallest > NOISE_EVERYWHERE and corner.covariance.name != "none":
-            said.append("noise is over 95% of the predictive variance everywhere: the belief adds next to nothing")
+        noise = noise_var[..., None]
+        shares = noise / (noise + belief.covariance.quadratic(corner.latent_features(features)))
+        outputs = shares.reshape(-1, shares.shape[-1])
+        for p, own in enumerate(outputs):
+            name = f"output {p}: " if len(outputs) > 1 else ""
+            said += [name + remark for remark in _noise_remarks(corner, own)]
     if corner.prior.learned:
         spread = belief.mean.square().sum(-1) + belief.covariance.matrix().diagonal(dim1=-2, dim2=-1).sum(-1)
         ratio = float((prior_precision * spread / belief.mean.shape[-1]).max())

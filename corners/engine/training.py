@@ -9,12 +9,13 @@ import torch
 from torch import Tensor
 
 from corners.beliefs import Prior
+from corners.covariances._base import Params
 from corners.data.batch import DTYPES, SplitBatch, stack_splits
 from corners.engine.corner import Corner
 from corners.engine.fit import CornerFit, Replicate
 from corners.engine.problem import CornerProblem, one_precision
 from corners.engine.remarks import data_remarks, fixed_remarks, parameters_at_bound, remarks, start_remark
-from corners.errors import SpecError
+from corners.errors import DataError, SpecError
 from corners.likelihoods.gaussian import LOG_NOISE_VAR
 from corners.method import Fit, FitStatus, Method, Trace, require_one_seed_a_split
 from corners.optimise import Outcome, Schedule, Watcher, fit_in_groups, train
@@ -72,6 +73,8 @@ class CornerMethod(Method):
             raise SpecError(f"reduction must be 'sum' or 'mean'; got {self.reduction!r}")
         if self.fixed_noise not in FIXED_NOISE:
             raise SpecError(f"fixed_noise must be one of {', '.join(FIXED_NOISE)}; got {self.fixed_noise!r}")
+        if self.fixed_noise == "refit" and self.corner.likelihood.target_columns > 1:
+            raise SpecError("fixed_noise='refit' takes the noise of map, which has one output; use 'posthoc' or 'none'")
         if self.precision_grid:
             require_grid("precision_grid", self.precision_grid, positive=True)
             if self.corner.routing.name == "mean_closed" or self.corner.prior.evidence_tied:
@@ -124,13 +127,11 @@ class CornerMethod(Method):
     def _fit_group(
         self, splits: "list[Split]", seeds: list[int], noise_vars: list[float], progress: Watcher | None
     ) -> tuple[list[tuple[Replicate, FitStatus]], Trace]:
-        codes = self.corner.likelihood.task != "regression"
-        data, standardisers = stack_splits(splits, scale_targets=self.scale_targets, dtype=self.dtype, codes=codes)
+        data, standardisers = self._stacked(splits)
         # Rows run over the precisions of the grid, then replicates; a replicate starts alike under every precision.
         grid = self.precision_grid or (self.corner.prior.precision,)
-        tiled = data.select(torch.arange(len(seeds)).repeat(len(grid))) if len(grid) > 1 else data
         generators = [torch.Generator().manual_seed(seed) for seed in seeds * len(grid)]
-        params = self.corner.init(tiled.train.inputs, tiled.train.targets, generators)
+        tiled, params = self._start(splits, data, torch.arange(len(seeds)).repeat(len(grid)), generators)
         held = self._held(grid, noise_vars, standardisers)
         problem = CornerProblem(self.corner, tiled, generators, self.batch_size, self.reduction)
         problem.tie_precision(params | held, calls=TIED_AT_START)
@@ -141,6 +142,29 @@ class CornerMethod(Method):
         chosen = outcome.select([candidate * len(seeds) + k for k, candidate in enumerate(best)])
         said = [self._choice_remarks(scores[:, k], best[k]) for k in range(len(seeds))]
         return self._replicates(chosen, data, standardisers, frozenset(held), said), chosen.trace
+
+    def _stacked(self, splits: "list[Split]") -> "tuple[SplitBatch, list[Standardiser]]":
+        likelihood = self.corner.likelihood
+        return stack_splits(
+            splits,
+            scale_targets=self.scale_targets,
+            dtype=self.dtype,
+            codes=likelihood.task != "regression",
+            outputs=likelihood.target_columns,
+        )
+
+    def _start(
+        self, splits: "list[Split]", data: SplitBatch, rows: Tensor, generators: list[torch.Generator]
+    ) -> tuple[SplitBatch, Params]:
+        """The rows of the program and their parameters; no part may hold a target that they cannot have."""
+        chosen = data.select(rows) if len(rows) > data.count else data
+        params = self.corner.init(chosen.train.inputs, chosen.train.targets, generators)
+        for name in ("validation", "test"):
+            try:
+                self.corner.likelihood.check(getattr(data, name).targets, params)
+            except DataError as error:
+                raise DataError(f"the {name} part of {splits[0].name!r}: {error}") from error
+        return chosen, params
 
     def _held(
         self, grid: tuple[float, ...], noise_vars: list[float], standardisers: "list[Standardiser]"
@@ -204,7 +228,8 @@ class CornerMethod(Method):
         with torch.no_grad():
             features = self.corner.backbone.features(outcome.params, data.train.inputs)
             belief = self.corner.route(outcome.params, features, data.train.targets).belief
-            marginals = belief.marginals(self.corner.backbone.features(outcome.params, data.validation.inputs))
+            features = self.corner.backbone.features(outcome.params, data.validation.inputs)
+            marginals = belief.marginals(self.corner.latent_features(features))
             return (data.validation.targets - marginals.mean).square().mean(-1).log()
 
 

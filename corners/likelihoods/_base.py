@@ -12,6 +12,8 @@ from corners.covariances._base import Bounds, Params
 from corners.errors import SpecError
 from corners.predictive._base import Predictive
 from corners.predictive.categorical import CategoricalPredictive
+from corners.predictive.multi_output_gaussian import MultiOutputGaussianPredictive
+from corners.types import Array
 
 
 class Likelihood(ABC):
@@ -21,7 +23,8 @@ class Likelihood(ABC):
     ``expected_log_prob``. Jensen: ``expected_log_prob ≤ log_partition``, always.
 
     Labels and counts are codes in floating point: 0, 1, 2, ... A likelihood of K = ``latents`` > 1 functions a data
-    point sees latent values and marginals of shape ``(*B, K, N)`` and still returns ``(*B, N)``, summed over K.
+    point sees latent values and marginals of shape ``(*B, K, N)`` and still returns ``(*B, N)``, summed over K; where
+    the K are outputs (``target_columns``), its targets are ``(*B, K, N)`` and its noise variances ``(*B, K)``.
     """
 
     name: ClassVar[str]
@@ -34,6 +37,19 @@ class Likelihood(ABC):
     def latents(self) -> int:
         """Latent functions a data point."""
         return 1
+
+    @property
+    def target_columns(self) -> int:
+        """Targets a data point: more than one where there are several outputs."""
+        return 1
+
+    def check(self, targets: Float[Tensor, "*L N"], params: Params | None = None) -> None:
+        """Refuse targets to which no parameter gives a probability, such as a label beyond the classes; ``DataError``.
+
+        ``params`` tell what was found in the training targets; without them only what holds for all tables is checked.
+        Training asks this of the validation and the test part too.
+        """
+        return
 
     @property
     @abstractmethod
@@ -79,7 +95,7 @@ class Likelihood(ABC):
         """``∫ log p(y_n | f) N(f; m_n, v_n) df``."""
 
     def log_predictive(
-        self, params: Params, targets: Float[Tensor, "*B N"], marginals: Marginals
+        self, params: Params, targets: Float[Tensor, "*L N"], marginals: Marginals
     ) -> Float[Tensor, "*B N"]:
         """Log of what :meth:`predictive` gives the target: what validation scores by.
 
@@ -92,6 +108,16 @@ class Likelihood(ABC):
         self, params: Params, marginals: Marginals, target_mean: float, target_scale: float
     ) -> Predictive | CategoricalPredictive:
         """Predictive of one replicate in original units: targets were ``(y - target_mean) / target_scale``."""
+
+    def joint_predictive(
+        self,
+        params: Params,
+        marginals: Marginals,
+        target_mean: float | Float[Array, " P"],
+        target_scale: float | Float[Array, " P"],
+    ) -> MultiOutputGaussianPredictive:
+        """Joint predictive of several outputs, each in its own units; only where ``target_columns`` > 1."""
+        raise SpecError(f"likelihood {self.name!r} has one output a data point; ask for its predictive")
 
 
 def zero_penalty(params: Params, name: str) -> Tensor:

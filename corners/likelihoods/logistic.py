@@ -35,7 +35,7 @@ class Logistic(QuadratureLikelihood):
 
     Raises
     ------
-    DataError : a label is not 0 or 1 (:meth:`init`).
+    DataError : a label is not 0 or 1 (:meth:`check`). Training labels that are all alike are accepted.
 
     Example
     -------
@@ -67,9 +67,13 @@ class Logistic(QuadratureLikelihood):
         """The share of ones: there is nothing to learn."""
         return frozenset({TARGET_MEAN})
 
+    def check(self, targets: Float[Tensor, "*L N"], params: Params | None = None) -> None:
+        """Refuse a label that is not 0 or 1."""
+        require_labels(targets.detach().cpu().numpy(), 2)
+
     def init(self, targets: Float[Tensor, "B N"]) -> Params:
         """The share of ones, after the labels have been checked."""
-        require_labels(targets.detach().cpu().numpy(), 2)
+        self.check(targets)
         return {TARGET_MEAN: targets.mean(-1)}
 
     def bounds(self) -> Bounds:
@@ -108,7 +112,7 @@ class _LogSigmoid(LogDensity):
     def __init__(self, sign: Tensor) -> None:
         self.sign = sign
 
-    def value(self, latent: Tensor) -> Tensor:
+    def kernel(self, latent: Tensor) -> Tensor:
         return torch.nn.functional.logsigmoid(self.sign * latent)
 
     def expansion(self, latent: Tensor) -> tuple[Tensor, Tensor, Tensor]:

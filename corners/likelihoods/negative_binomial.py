@@ -47,7 +47,8 @@ class NegativeBinomial(QuadratureLikelihood):
 
     Raises
     ------
-    DataError : a target is negative, fractional or not finite (:meth:`init`).
+    DataError : a target is negative, fractional or not finite (:meth:`check`); an exposure is zero, negative or not
+        finite (:func:`with_exposure`).
     SpecError : the size is not positive and finite, or the number of nodes is out of range.
 
     Example
@@ -87,9 +88,13 @@ class NegativeBinomial(QuadratureLikelihood):
         """The mean count always; the size when it is fixed."""
         return frozenset({TARGET_MEAN}) if self.learned else frozenset({TARGET_MEAN, LOG_SIZE})
 
+    def check(self, targets: Float[Tensor, "*L N"], params: Params | None = None) -> None:
+        """Refuse a target that is negative, fractional or not finite."""
+        require_counts(targets)
+
     def init(self, targets: Float[Tensor, "B N"]) -> Params:
         """``log r`` at its start and the mean count, after the counts have been checked."""
-        require_counts(targets)
+        self.check(targets)
         mean = targets.mean(-1)
         return {LOG_SIZE: torch.full_like(mean, self.size).log(), TARGET_MEAN: mean}
 
@@ -126,17 +131,24 @@ class _LogNegativeBinomial(LogDensity):
     """With ``p = e^f/(r + e^f)``: slope ``y - (y + r) p``, curvature ``(y + r) p (1 - p)``."""
 
     def __init__(self, targets: Tensor, log_size: Tensor) -> None:
-        self.targets, self.log_size = targets, log_size
-        self.total, self.constant = targets + log_size.exp(), _log_coefficient(targets, log_size)
+        self.targets, self.log_size, self.total = targets, log_size, targets + log_size.exp()
 
-    def value(self, latent: Tensor) -> Tensor:
+    def kernel(self, latent: Tensor) -> Tensor:
         miss = torch.nn.functional.logsigmoid(self.log_size - latent)
-        return self.constant + self.targets * latent + self.total * miss
+        return self.targets * latent + self.total * miss
+
+    def normaliser(self) -> Tensor:
+        return _log_coefficient(self.targets, self.log_size)
+
+    def by_parameters(self, latent: Tensor) -> tuple[Tensor]:
+        """In ``log r``: ``r log(1 - p) + (y + r) p``."""
+        miss = torch.nn.functional.logsigmoid(self.log_size - latent)
+        return (self.log_size.exp() * miss - self.total * miss.expm1(),)
 
     def expansion(self, latent: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         share = torch.sigmoid(latent - self.log_size)
         curvature = self.total * share * torch.sigmoid(self.log_size - latent)
-        return self.value(latent), self.targets - self.total * share, curvature
+        return self.kernel(latent), self.targets - self.total * share, curvature
 
     def start(self, mean: Tensor) -> Tensor:
         return torch.minimum(mean, self.targets.log1p())

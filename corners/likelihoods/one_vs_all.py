@@ -36,7 +36,7 @@ class OneVsAll(Likelihood):
     Raises
     ------
     SpecError : K < 2.
-    DataError : a label is not one of 0..K-1 (:meth:`init`).
+    DataError : a label is not one of 0..K-1 (:meth:`check`).
 
     Example
     -------
@@ -75,9 +75,13 @@ class OneVsAll(Likelihood):
         """The number of training labels: there is nothing to learn."""
         return frozenset({LABEL_COUNT})
 
+    def check(self, targets: Float[Tensor, "*L N"], params: Params | None = None) -> None:
+        """Refuse a label that is not one of 0..K-1."""
+        require_labels(targets.detach().cpu().numpy(), self.classes)
+
     def init(self, targets: Float[Tensor, "B N"]) -> Params:
         """The number of labels, after they have been checked."""
-        require_labels(targets.detach().cpu().numpy(), self.classes)
+        self.check(targets)
         return {LABEL_COUNT: torch.full_like(targets[..., 0], targets.shape[-1])}
 
     def bounds(self) -> Bounds:

@@ -42,8 +42,8 @@ class Ordinal(Likelihood):
     Raises
     ------
     SpecError : K < 2.
-    DataError : a label is not one of 0..K-1; or K is to be found and class 0, or every other class, is missing
-        (:meth:`init`).
+    DataError : a label is not one of 0..K-1; or K is to be found and class 0, or every other class, is missing,
+        or a later label is beyond it (:meth:`init`, :meth:`check`).
 
     Example
     -------
@@ -78,6 +78,15 @@ class Ordinal(Likelihood):
     def frozen(self) -> frozenset[str]:
         """The first threshold where it is fixed."""
         return frozenset({FIRST_THRESHOLD}) if self.fix_first_threshold else frozenset()
+
+    def check(self, targets: Float[Tensor, "*L N"], params: Params | None = None) -> None:
+        """Refuse a label that is not one of 0..K-1; where K was found in the training labels, ``params`` know it."""
+        labels = require_labels(targets.detach().cpu().numpy(), self.classes)
+        if self.classes is None and params is not None and labels.max() >= params[LOG_GAPS].shape[-1] + 2:
+            raise DataError(
+                f"class {labels.max():g} is not among the {params[LOG_GAPS].shape[-1] + 2} classes of the training "
+                f"labels; give their number: Ordinal(classes={int(labels.max()) + 1})"
+            )
 
     def init(self, targets: Float[Tensor, "B N"]) -> Params:
         """Thresholds at the probit quantiles of the class frequencies (theory 5.8), shifted where ``τ_1`` is fixed."""

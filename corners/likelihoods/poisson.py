@@ -40,7 +40,8 @@ class Poisson(QuadratureLikelihood):
 
     Raises
     ------
-    DataError : a target is negative, fractional or not finite (:meth:`init`).
+    DataError : a target is negative, fractional or not finite (:meth:`check`); an exposure is zero, negative or not
+        finite (:func:`with_exposure`).
 
     Example
     -------
@@ -72,9 +73,13 @@ class Poisson(QuadratureLikelihood):
         """The mean count: there is nothing to learn."""
         return frozenset({TARGET_MEAN})
 
+    def check(self, targets: Float[Tensor, "*L N"], params: Params | None = None) -> None:
+        """Refuse a target that is negative, fractional or not finite."""
+        require_counts(targets)
+
     def init(self, targets: Float[Tensor, "B N"]) -> Params:
         """The mean count, after the counts have been checked."""
-        require_counts(targets)
+        self.check(targets)
         return {TARGET_MEAN: targets.mean(-1)}
 
     def bounds(self) -> Bounds:
@@ -107,14 +112,17 @@ class _LogPoisson(LogDensity):
     """Slope ``y - e^f``, curvature ``e^f``; Newton starts at ``min(m, log(y + 1))``."""
 
     def __init__(self, targets: Tensor) -> None:
-        self.targets, self.log_factorial = targets, torch.lgamma(targets + 1.0)
+        self.targets = targets
 
-    def value(self, latent: Tensor) -> Tensor:
-        return self.targets * latent - _rate(latent) - self.log_factorial
+    def kernel(self, latent: Tensor) -> Tensor:
+        return self.targets * latent - _rate(latent)
+
+    def normaliser(self) -> Tensor:
+        return -torch.lgamma(self.targets + 1.0)
 
     def expansion(self, latent: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         rate = latent.clamp(max=_largest_log_rate(latent)).exp()
-        return self.value(latent), self.targets - rate, rate
+        return self.kernel(latent), self.targets - rate, rate
 
     def start(self, mean: Tensor) -> Tensor:
         return torch.minimum(mean, self.targets.log1p())

@@ -28,7 +28,7 @@ class Probit(Likelihood):
 
     Raises
     ------
-    DataError : a label is not 0 or 1 (:meth:`init`).
+    DataError : a label is not 0 or 1 (:meth:`check`). Training labels that are all alike are accepted.
 
     Example
     -------
@@ -57,9 +57,13 @@ class Probit(Likelihood):
         """The share of ones: there is nothing to learn."""
         return frozenset({TARGET_MEAN})
 
+    def check(self, targets: Float[Tensor, "*L N"], params: Params | None = None) -> None:
+        """Refuse a label that is not 0 or 1."""
+        require_labels(targets.detach().cpu().numpy(), 2)
+
     def init(self, targets: Float[Tensor, "B N"]) -> Params:
         """The share of ones, after the labels have been checked."""
-        require_labels(targets.detach().cpu().numpy(), 2)
+        self.check(targets)
         return {TARGET_MEAN: targets.mean(-1)}
 
     def bounds(self) -> Bounds:

@@ -10,6 +10,7 @@ from torch import Tensor
 from corners.beliefs import Prior, RoutedBelief, Sites
 from corners.covariances._base import Bounds, CovarianceFamily, Params
 from corners.covariances._linalg import cholesky_or_nan
+from corners.likelihoods._base import Likelihood
 
 
 class Routing(ABC):
@@ -18,6 +19,12 @@ class Routing(ABC):
     name: ClassVar[str]
     binds_mean: ClassVar[bool]
     binds_covariance: ClassVar[bool]
+    approximate: ClassVar[bool] = False
+    """Whether what is bound approximates a posterior that has no closed form."""
+
+    def for_head(self, likelihood: Likelihood) -> "Routing":
+        """The routing for a head: itself, unless its binding depends on it."""
+        return self
 
     @abstractmethod
     def init(

@@ -5,24 +5,27 @@ from typing import TYPE_CHECKING
 
 from corners.method import Method, Reporter, Silent
 from corners.protocols import Protocol, get_protocol
+from corners.study.heads import Head, Target
 from corners.study.methods import make_method, make_methods, method_names, method_summary
-from corners.study.plan import Data, Plan, as_seeds, regression_splits
+from corners.study.plan import Data, Plan, as_seeds, table_splits
 from corners.study.running import Run
 
 if TYPE_CHECKING:
     from corners.backbones._base import Backbone
     from corners.comparison.comparison import Comparison
+    from corners.likelihoods._base import Likelihood
 
-__all__ = ["compare", "make_method", "method_names", "method_summary", "regression_splits"]
+__all__ = ["Head", "Target", "compare", "make_method", "method_names", "method_summary", "table_splits"]
 
 DEFAULT_SEEDS = range(5, 10)
 
 
-def compare(
+def compare(  # noqa: PLR0913  what there is to choose, each with a default
     data: Data,
     methods: Sequence[str | Method] | None = None,
     *,
     backbone: "Backbone | None" = None,
+    head: "str | Likelihood | Head | None" = None,
     seeds: Iterable[int] = DEFAULT_SEEDS,
     protocol: str | Protocol = "default",
     truth_seeds: int = 1,
@@ -36,8 +39,8 @@ def compare(
     Parameters
     ----------
     data : a dataset (split anew per seed), a split (kept; seeds vary the start) or one split a seed.
-    methods : registry names or methods; by default all of them.
-    backbone, protocol : as in :func:`make_method`, for methods given by name.
+    methods : registry names or methods; by default all that are for the table's task and head.
+    backbone, head, protocol : as in :func:`make_method`, for methods given by name.
     seeds : the paired unit: each sets the split (where it is drawn) and the initial weights.
     truth_seeds : for how many seeds NUTS samples the posterior of every belief; only if "nuts" is among the methods.
     truth_draws : draws of each of the four chains, after tuning; a run that then fails its gate is no truth.
@@ -51,7 +54,8 @@ def compare(
 
     Raises
     ------
-    UnknownNameError, SpecError, DataError : before anything is trained.
+    UnknownNameError, SpecError, DataError : before anything is trained; a method or head of another task than the
+        table's among them.
 
     Example
     -------
@@ -60,12 +64,12 @@ def compare(
     ('sequential',)
     """
     seeds = as_seeds(seeds)
-    splits = regression_splits(data, seeds)
+    splits = table_splits(data, seeds)
     plan = Plan(
         data=data,
         splits=splits,
         seeds=seeds,
-        methods=make_methods(methods, protocol, backbone, truth_draws),
+        methods=make_methods(methods, protocol, backbone, truth_draws, head=head, target=Target.of(splits)),
         protocol=get_protocol(protocol),
         truth_seeds=truth_seeds,
         truth_draws=truth_draws,

@@ -2,15 +2,17 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from corners.comparison.records import json_ready
+from corners.engine.cells import CELLS
 from corners.errors import SpecError
 from corners.protocols import Protocol
 from corners.study.choices import checked_choices, settable
-from corners.study.methods import make_method
+from corners.study.heads import Head, Target
+from corners.study.methods import make_method, require_task
 
 if TYPE_CHECKING:
     from corners.backbones._base import Backbone
@@ -20,6 +22,11 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 """Version of the layout of cell files; a newer one is refused."""
+ADDED: Mapping[str, Mapping[str, Any]] = {
+    "corners.likelihoods.gaussian.Gaussian": {"outputs": 1},
+    "corners.baselines.nuts.Nuts": {"host": "sequential"},
+}
+"""Fields that a later version added, by class, with the value that says what was so before there was the field."""
 
 
 @dataclass(frozen=True)
@@ -42,26 +49,34 @@ class Cell:
         first, last = self.seeds[0], self.seeds[-1]
         return f"{self.dataset} / {self.row}, seed{f' {first}' if first == last else f's {first}-{last}'}"
 
-    @cached_property
-    def recipe(self) -> "Recipe":
-        """The method and all it is made under.
+    def recipe(self, data: "Dataset") -> "Recipe":
+        """The method and all it is made under, for the table of the cell.
 
         Raises
         ------
-        SpecError : an option that the method does not have or cannot take.  UnavailableError : a peer is missing.
+        SpecError : an option that the method does not have or cannot take; a method or head of another task than the
+            table's.  UnavailableError : a peer is missing.
         """
+        study = self.study
+        try:
+            return self._recipe(Target.of(data), study.head_of(self.dataset, self.row))
+        except SpecError as error:
+            if str(error).startswith("row "):
+                raise
+            raise type(error)(f"row {self.row!r} on {self.dataset!r}: {error}") from error
+
+    def _recipe(self, target: Target, head: Head) -> "Recipe":
         study = self.study
         protocol = study.protocol_of(self.dataset, self.row)
         backbone = _backbone(study.hidden_of(self.dataset, self.row), protocol.hidden_bias)
         row = study.row(self.row)
-        method = make_method(row.method, protocol=protocol, backbone=backbone)
-        method = with_method_options(method, row.name, dict(row.options))
-        host = None if method.host is None else make_method(method.host, protocol=protocol, backbone=backbone)
+        made: dict[str, Any] = {"protocol": protocol, "backbone": backbone, "head": head}
+        # What a reference is for, an option may decide: it is asked when the options are made.
+        table = target if row.method in CELLS else None
+        method = with_method_options(make_method(row.method, **made, table=table), row.name, dict(row.options))
+        require_task(method, target)
+        host = None if method.host is None else make_method(method.host, **made, table=target)
         return Recipe(method, host, protocol, backbone)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without what is made from it, which another process makes itself."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
 
 
 @dataclass(frozen=True)
@@ -95,7 +110,7 @@ def fingerprint(cell: Cell, data: "Dataset", split_kind: str) -> str:
 
     The name of the protocol is left out: it is what people call these choices.
     """
-    recipe = cell.recipe
+    recipe = cell.recipe(data)
     content = {
         "format": FORMAT,
         "data": data.fingerprint,
@@ -114,14 +129,15 @@ def spec_facts(value: Any) -> Any:
     """A specification as plain values, down to its members.
 
     Fields that are None, False or empty are left out: a choice that a later version adds, and that nobody has made,
-    leaves earlier results as they are.
+    leaves earlier results as they are. So are those of :data:`ADDED` at the value given there.
     """
     if not is_dataclass(value):
         return [spec_facts(each) for each in value] if isinstance(value, list | tuple) else _plain(value)
-    kind = type(value)
+    kind = f"{type(value).__module__}.{type(value).__qualname__}"
     own = {each.name: getattr(value, each.name) for each in fields(value)}
-    made = {name: spec_facts(each) for name, each in own.items() if not _unsaid(each)}
-    return made | {"class": f"{kind.__module__}.{kind.__qualname__}"}
+    before = ADDED.get(kind, {})
+    said = {n: each for n, each in own.items() if not (_unsaid(each) or (n in before and each == before[n]))}
+    return {n: spec_facts(each) for n, each in said.items()} | {"class": kind}
 
 
 def _unsaid(value: Any) -> bool:

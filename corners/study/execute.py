@@ -10,20 +10,17 @@ import numpy as np
 
 from corners.comparison.provenance import Provenance
 from corners.comparison.records import json_ready
-from corners.comparison.scores._base import evaluate
-from corners.comparison.scores._central import LEVELS, inside_central
 from corners.errors import CornersError, DataError
 from corners.method import Fit
-from corners.predictive._base import Predictive
-from corners.predictive.mixture import MixturePredictive
-from corners.study.cells import FORMAT, Cell, fingerprint
-from corners.study.plan import regression_splits
-from corners.types import Array, Float
+from corners.study.cells import FORMAT, Cell, Recipe, fingerprint
+from corners.study.fitting import fit_method, quadrature_heard
+from corners.study.inspection import class_draws, latent_facts
+from corners.study.plan import table_splits
+from corners.study.scoring import score_values
 
 if TYPE_CHECKING:
     from corners.data.split import Split
 
-RULES = ("nll", "rmse", "crps", "calibration_error", "coverage")
 Watch = Callable[[int, int, float], None]
 
 
@@ -65,14 +62,15 @@ def _result(job: Job, watch: Watch | None, started: float) -> dict[str, Any]:
 
     cell = job.cell
     data = load(cell.dataset)
-    splits = regression_splits(data, cell.seeds)
+    splits = table_splits(data, cell.seeds)
     here = fingerprint(cell, data, splits[0].kind)
     if here != job.fingerprint:
         raise DataError(
             f"the table {cell.dataset!r} or this version of the project differs from that of the process that planned "
             "the study; give every worker the same ones"
         )
-    fit = _fit(cell, splits, watch)
+    recipe = cell.recipe(data)
+    fit = _fit(recipe, cell.seeds, splits, watch)
     if any(status.interrupted for status in fit.statuses):
         raise KeyboardInterrupt
     records = [replicate_record(fit, k, split) for k, split in enumerate(splits)]
@@ -85,17 +83,18 @@ def _result(job: Job, watch: Watch | None, started: float) -> dict[str, Any]:
         "records": records,
         "seconds": time.perf_counter() - started,
     }
-    return json_ready(content | {"provenance": _provenance(job, data.fingerprint, splits[0].kind, content["seconds"])})
+    return json_ready(
+        content | {"provenance": _provenance(job, recipe, data.fingerprint, splits[0].kind, content["seconds"])}
+    )
 
 
-def _fit(cell: Cell, splits: "tuple[Split, ...]", watch: Watch | None) -> Fit:
-    recipe = cell.recipe
+def _fit(recipe: Recipe, seeds: tuple[int, ...], splits: "tuple[Split, ...]", watch: Watch | None) -> Fit:
     host = None
     if recipe.host is not None:
-        host = recipe.host.fit(splits, cell.seeds, progress=watch)
+        host = fit_method(recipe.host, splits, seeds, progress=watch)
         if any(status.interrupted for status in host.statuses):
             raise KeyboardInterrupt
-    return recipe.method.fit(splits, cell.seeds, host=host, progress=watch)
+    return fit_method(recipe.method, splits, seeds, host=host, progress=watch)
 
 
 def replicate_record(fit: Fit, replicate: int, split: "Split") -> dict[str, Any]:
@@ -108,7 +107,7 @@ def replicate_record(fit: Fit, replicate: int, split: "Split") -> dict[str, Any]
     status = fit.statuses[replicate]
     usable, said, values = status.usable, [status.sentence], {}
     if usable:
-        values["fit_seconds"] = fit.seconds / len(fit.seeds)
+        values |= {"fit_seconds": fit.seconds / len(fit.seeds), **latent_facts(fit, replicate)}
         try:
             values |= predicted_values(fit, replicate, split)
         except (CornersError, ArithmeticError, np.linalg.LinAlgError) as error:
@@ -123,34 +122,17 @@ def replicate_record(fit: Fit, replicate: int, split: "Split") -> dict[str, Any]
 
 
 def predicted_values(fit: Fit, replicate: int, split: "Split") -> dict[str, float]:
-    """Scores on the test part, coverage at 19 levels (theory 11), and the seconds that predicting it took."""
+    """Scores on the test part with what the figures need, and the seconds that predicting it took."""
     started = time.perf_counter()
     predictive = fit.predict(split.test.inputs, replicate=replicate)
     seconds = time.perf_counter() - started
-    return score_values(predictive, split.test.targets) | {"predict_seconds": seconds}
+    draws = class_draws(fit, replicate, split.test.inputs) if split.task == "classification" else None
+    with quadrature_heard():  # what training noticed stands in the status
+        return score_values(predictive, split.test.targets, draws) | {"predict_seconds": seconds}
 
 
-def score_values(predictive: Predictive, targets: Float[Array, " N"]) -> dict[str, float]:
-    """Every score by name; a mixture also has the NLL of the Gaussian of its moments.
-
-    Example
-    -------
-    >>> from corners.predictive.gaussian import GaussianPredictive
-    >>> values = score_values(GaussianPredictive(np.zeros(2), np.ones(2)), np.array([0.0, 1.0]))
-    >>> values["coverage_65"], values["coverage_70"]
-    (0.5, 1.0)
-    """
-    scores = evaluate(predictive, targets, RULES)
-    values = {name: score.mean for name, score in scores.items()} | {"nll_se": scores["nll"].se}
-    shares = inside_central(predictive, targets, LEVELS).mean(axis=1)
-    values |= {f"coverage_{round(100 * level):02d}": float(share) for level, share in zip(LEVELS, shares, strict=True)}
-    if isinstance(predictive, MixturePredictive):
-        values["nll_moment_matched"] = evaluate(predictive.moment_matched, targets, ("nll",))["nll"].mean
-    return values
-
-
-def _provenance(job: Job, data_sha256: str, split_kind: str, seconds: float) -> dict[str, Any]:
-    cell, recipe = job.cell, job.cell.recipe
+def _provenance(job: Job, recipe: Recipe, data_sha256: str, split_kind: str, seconds: float) -> dict[str, Any]:
+    cell = job.cell
     settings = {"method": repr(recipe.method), "backbone": repr(recipe.backbone), "data_sha256": data_sha256}
     drawn = "" if split_kind == "predefined" else "the split and "
     return Provenance.gather(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from corners.errors import SpecError, UnavailableError
 from corners.study.cells import Cell, fingerprint
 from corners.study.committed import Gathering, read_committed
-from corners.study.plan import regression_splits
+from corners.study.plan import table_splits
 from corners.study.spec import StudySpec
 from corners.study.store import DONE, FAILED, MISSING, STALE, Store, read_cell
 
@@ -47,7 +47,8 @@ def plan_study(study: StudySpec, only: Sequence[str] = ()) -> tuple[Planned, ...
 
     Raises
     ------
-    SpecError : a pattern that fits no cell, an option that a method does not take, a table that is no regression table.
+    SpecError : a pattern that fits no cell, an option that a method does not take, a method or head of another task
+        than a table's.
     DataError : a table that is not to be had, a cell file of a newer format.
 
     Example
@@ -66,7 +67,7 @@ def plan_study(study: StudySpec, only: Sequence[str] = ()) -> tuple[Planned, ...
     for cell in chosen:
         if cell.dataset not in tables:
             data = load(cell.dataset)
-            tables[cell.dataset] = data, regression_splits(data, cell.seeds[:1])[0].kind
+            tables[cell.dataset] = data, table_splits(data, cell.seeds[:1])[0].kind
         planned.append(_planned(cell, store, committed, *tables[cell.dataset]))
     return tuple(sorted(planned, key=lambda each: -each.effort))
 

@@ -10,6 +10,7 @@ from corners.data.splitters import splits_for
 from corners.errors import SpecError
 from corners.method import Method
 from corners.protocols import Protocol
+from corners.study.heads import Target
 
 Data = Dataset | Split | Sequence[Split]
 
@@ -61,15 +62,18 @@ def as_seeds(seeds: object) -> tuple[int, ...]:
     return tuple(seeds)
 
 
-def regression_splits(data: Data, seeds: Iterable[int]) -> tuple[Split, ...]:
-    """One split a seed, of a table that the Gaussian likelihood can score.
+def table_splits(data: Data, seeds: Iterable[int]) -> tuple[Split, ...]:
+    """One split a seed, all of one task; which methods are for it, :func:`corners.study.methods.require_task` says.
 
     Raises
     ------
-    SpecError : the seeds are no seeds, or the targets are classes or counts.  DataError : the table cannot be split.
+    SpecError : the seeds are no seeds, or the splits are of several tasks.  DataError : the table cannot be split.
+
+    Example
+    -------
+    >>> [split.kind for split in table_splits(Dataset(range(10), [0, 1] * 5, task="classification"), [5, 6])]
+    ['permutation', 'permutation']
     """
     splits = tuple(splits_for(data, seeds))
-    task = splits[0].task
-    if task != "regression":
-        raise SpecError(f"{splits[0].name!r} is a {task} table; the Gaussian head is for regression targets")
+    Target.of(splits)
     return splits

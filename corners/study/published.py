@@ -75,7 +75,8 @@ class Published:
 
     def table_name(self, row: "RowSpec", quantity: str) -> str | None:
         """Stem of the table with this row's published figures of a quantity, the row's own before the study's."""
-        return (row.published_tables or self.study.published).get(quantity) if row.published else None
+        own = row.published_tables
+        return (self.study.published if own is None else own).get(quantity) if row.published else None
 
     def figure(self, row: "RowSpec", dataset: str, quantity: str) -> float | None:
         """The published figure of a row on a data set; None where the literature has none."""

@@ -3,14 +3,17 @@
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from corners.data.aliases import canonical_name
+from corners.engine.cells import CELLS
 from corners.errors import DataError, SpecError, UnknownNameError
 from corners.protocols import Protocol, get_protocol, with_options
 from corners.registry import unknown_name_message
 from corners.study.choices import checked_choices, settable
+from corners.study.heads import Head
 from corners.study.methods import method_names
 from corners.study.spec import BACKBONES, FILE_NAME, ContrastSpec, DatasetSpec, RowSpec, StudySpec
 
@@ -18,10 +21,12 @@ SNAKE_CASE = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 TEXTS = tuple[str, ...]
 NUMBERS = tuple[int, ...]
 TABLES = tuple[dict, ...]
+HEAD_KEYS: dict[str, Any] = {"head": str, "head_options": dict}
 STUDY_KEYS: dict[str, Any] = {
     **dict.fromkeys(("name", "title", "question"), str),
     "notes": TEXTS,
     "protocol": str | dict,
+    **HEAD_KEYS,
     "datasets": TEXTS,
     **dict.fromkeys(("seeds", "first_seed", "chunk"), int),
     "hidden": NUMBERS,
@@ -33,12 +38,15 @@ STUDY_KEYS: dict[str, Any] = {
 ROW_KEYS: dict[str, Any] = {
     **dict.fromkeys(("name", "method", "label", "published"), str),
     **dict.fromkeys(("options", "protocol", "published_tables"), dict),
+    **HEAD_KEYS,
+    "shared_precision": bool,
     "hidden": NUMBERS,
     "datasets": TEXTS,
     "seeds": int | dict,
 }
 DATASET_KEYS: dict[str, Any] = {
     "protocol": dict,
+    **HEAD_KEYS,
     "backbone": str,
     "seeds": int,
     "chunk": int,
@@ -96,6 +104,7 @@ def _study(content: dict[str, Any], folder: Path) -> StudySpec:
         published=_texts("published", given.get("published", {})),
         contrasts=tuple(_contrast(table, names) for table in given.get("contrasts", ())),
         folder=folder,
+        head=_head("study", given),
     )
     _refuse_idle(study)
     return study
@@ -156,6 +165,10 @@ def _row(table: dict[str, Any], datasets: tuple[str, ...]) -> RowSpec:
     if method not in method_names():
         raise UnknownNameError(f"{where}, method: {unknown_name_message('method', method, method_names())}")
     tables = given.get("published_tables")
+    if method not in CELLS and {*HEAD_KEYS, "shared_precision"} & given.keys():
+        raise SpecError(
+            f"{where}: {method} has a head of its own; head, head_options and shared_precision are for cells"
+        )
     return RowSpec(
         name=name,
         method=method,
@@ -167,7 +180,20 @@ def _row(table: dict[str, Any], datasets: tuple[str, ...]) -> RowSpec:
         seeds=_row_seeds(where, given.get("seeds"), datasets),
         published=given.get("published"),
         published_tables=None if tables is None else _texts(f"{where}, published_tables", tables),
+        head=_head(where, given),
+        shared_precision=given.get("shared_precision", False),
     )
+
+
+def _head(where: str, given: Mapping[str, Any]) -> Head | None:
+    """A head with its options; a level that names neither leaves both to the next one."""
+    if not HEAD_KEYS.keys() & given.keys():
+        return None
+    try:
+        named = Head.of(given.get("head"))
+    except UnknownNameError as error:
+        raise UnknownNameError(f"{where}, head: {error}") from error
+    return replace(named, options=given.get("head_options", {}))
 
 
 def _row_seeds(where: str, given: int | dict[str, Any] | None, datasets: tuple[str, ...]) -> dict[str, int] | None:
@@ -199,6 +225,7 @@ def _dataset_spec(name: str, table: dict[str, Any], rows: Iterable[str]) -> Data
         chunk=_positive(f"{where}, chunk", given["chunk"]) if "chunk" in given else None,
         rows=_known(f"{where}, rows", "row", given.get("rows"), rows),
         published_name=given.get("published_name"),
+        head=_head(where, given),
     )
 
 

@@ -7,7 +7,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from corners.comparison.document import Document
-from corners.comparison.glossary import CELLS, GLOSSARY
+from corners.comparison.glossary import CELLS, GLOSSARY, TASK_WORDS
 from corners.comparison.glossary import INTRODUCTION as DESIGN_SPACE
 from corners.comparison.records import json_ready
 from corners.comparison.report import FIGURES, TEXT, render_markdown, render_page
@@ -17,8 +17,10 @@ from corners.study.methods import method_summary
 from corners.study.published import read_published
 from corners.study.results import PROVENANCE, RENDERED_WITH, read_json, read_results
 from corners.study.sections import (
+    classes,
     contrasts,
     cost,
+    counts,
     failure_modes,
     mixtures,
     outcomes,
@@ -40,6 +42,8 @@ SECTIONS = (
     rankings_held,
     ranking,
     scores,
+    classes,
+    counts,
     contrasts,
     failure_modes,
     mixtures,
@@ -89,6 +93,7 @@ def read_view(study: "StudySpec") -> View:
 def study_document(view: View) -> Document:
     """Every section that has something to say, in reading order."""
     made = [each.section(view) for each in SECTIONS]
+    own = [pair for task in sorted(view.tasks) for pair in TASK_WORDS[task]]
     return Document(
         title=view.study.title,
         subtitle=_subtitle(view),
@@ -96,7 +101,7 @@ def study_document(view: View) -> Document:
         cells=CELLS,
         methods=_methods(view),
         sections=tuple(section for section in made if section is not None),
-        glossary=tuple(sorted((*GLOSSARY, *WORDS), key=lambda pair: pair[0].lower())),
+        glossary=tuple(sorted((*GLOSSARY, *WORDS, *own), key=lambda pair: pair[0].lower())),
     )
 
 

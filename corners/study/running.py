@@ -9,6 +9,8 @@ import numpy as np
 
 from corners.errors import CornersError
 from corners.method import Fit, Method, Reporter
+from corners.study.fitting import fit_method
+from corners.study.inspection import ONE_VERSUS_ALL, class_draws, has_latents, objectives
 from corners.study.methods import method_names, method_summary
 from corners.study.plan import Plan
 
@@ -59,7 +61,7 @@ class Run:
             return
         self.reporter.start(method.name, getattr(getattr(method, "schedule", None), "max_steps", None))
         try:
-            fit = method.fit(self.plan.splits, self.plan.seeds, host=host, progress=self.reporter.update)
+            fit = fit_method(method, self.plan.splits, self.plan.seeds, host=host, progress=self.reporter.update)
         except Exception as error:  # one method's failure, of whatever library, must not lose the others
             reason = str(error) if isinstance(error, CornersError) else f"{type(error).__name__}: {error}"
             self.unavailable[method.name] = reason
@@ -86,7 +88,7 @@ class Run:
         from corners.baselines.nuts import sample_layer
 
         seed, usable = self.plan.seeds[position], fit.statuses[position].usable
-        layer = fit.last_layer(position, self.plan.splits[position]) if usable else None
+        layer = fit.sampled_layer(position, self.plan.splits[position]) if usable else None
         if layer is None:
             return
         self.reporter.start(f"truth of {name}", None)
@@ -129,6 +131,9 @@ class Run:
             provenance=provenance,
             method_summaries={m.name: method_summary(m.name) for m in plan.methods if m.name in method_names()},
             k_hat=gaussian_k_hat,
+            objectives=objectives,
+            class_draws=class_draws,
+            notes={name: ONE_VERSUS_ALL for name, fit in self.fits.items() if has_latents(fit)},
         )
 
     def _settings(self) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """What a study is: data sets, rows (methods with their options), seeds and the protocol they share."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ from corners.errors import UnknownNameError
 from corners.protocols import Protocol, with_options
 from corners.registry import unknown_name_message
 from corners.study.cells import Cell
+from corners.study.heads import Head
 
 FILE_NAME = "study.toml"
 BACKBONES = ("mlp", "identity")
@@ -20,7 +21,8 @@ class RowSpec:
     """One row of the study's table: a method, what is special about it here, and where it was published.
 
     ``seeds`` maps data sets to numbers of seeds; the entry ``""`` is for every data set without one of its own.
-    ``hidden`` empty is a linear model; None takes the study's.
+    ``hidden`` empty is a linear model; None takes the study's. ``head`` is the likelihood of its cells; None takes the
+    data set's, else the study's, else that of the table's task.
     """
 
     name: str
@@ -33,11 +35,13 @@ class RowSpec:
     seeds: Mapping[str, int] | None = None
     published: str | None = None
     published_tables: Mapping[str, str] | None = None
+    head: Head | None = None
+    shared_precision: bool = False
 
 
 @dataclass(frozen=True)
 class DatasetSpec:
-    """What is special about one data set: choices of the protocol, rows, seeds, and its name in published tables."""
+    """What is special about one data set: choices of the protocol, rows, seeds, head, its name in published tables."""
 
     name: str
     protocol: Mapping[str, Any] = field(default_factory=dict)
@@ -46,6 +50,7 @@ class DatasetSpec:
     chunk: int | None = None
     rows: tuple[str, ...] | None = None
     published_name: str | None = None
+    head: Head | None = None
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,7 @@ class StudySpec:
     contrasts: tuple[ContrastSpec, ...]
     folder: Path
     notes: tuple[str, ...] = ()
+    head: Head | None = None
 
     @property
     def runs(self) -> Path:
@@ -136,6 +142,12 @@ class StudySpec:
             return ()
         own = self.row(row).hidden
         return self.hidden if own is None else own
+
+    def head_of(self, dataset: str, row: str) -> Head:
+        """The head of the row, else of the data set, else of the study, with the row's word on the precision."""
+        own = self.row(row)
+        named = next((head for head in (own.head, self.dataset(dataset).head, self.head) if head is not None), Head())
+        return replace(named, shared_precision=True) if own.shared_precision else named
 
     def cells(self) -> tuple[Cell, ...]:
         """Every cell, in the order of the file."""

@@ -35,21 +35,38 @@ class TreeCluster(GaussianCluster):
 
     def messages_into(self, variable: str, program: Program, state: State) -> list[tuple[Factor, str, Message]]:
         """Those from outside, and those of the variables that were integrated out into this one."""
-        if any(b.child == variable for b in self.tree.branches) or self.tree.step is not None or self.links:
-            raise NoRule(
-                f"the messages toward {variable!r} inside {self.name} are not kept apart: only the root of a tree "
-                "without exp links has them; ask for the root, or keep the variables apart with MeanField()"
-            )
+        if self.links:
+            raise self._not_apart(variable)
         naturals = {v: program.incoming(v, state, skip=tuple(f.name for f in self.inside)) for v in self.cluster}
-        found = []
+        inside = {f.name for f in self.inside}
+        outside = [m for m in super().messages_into(variable, program, state) if m[0].name not in inside]
+        return self.collected(variable, naturals, program, state) + outside
+
+    def collected(
+        self, variable: str, naturals: dict[str, Naturals], program: Program, state: State
+    ) -> list[tuple[Factor, str, Message]]:
+        """The messages of the factors inside toward the root, given all that comes from outside the tree.
+
+        Raises
+        ------
+        NoRule : the variable is not the root, or the root is a chain.
+        """
+        if any(b.child == variable for b in self.tree.branches) or self.tree.step is not None:
+            raise self._not_apart(variable)
+        naturals, found = dict(naturals), []
         for branch in reversed(self.tree.branches):
             out = _eliminated(branch, naturals[branch.child], program, state)
             if branch.parent == variable:
                 found.append((branch.factor, branch.parent_port, (out.linear, out.precision)))
             message = program.reduce(branch.factor, branch.parent_port, (out.linear, out.precision))
             naturals[branch.parent] = tuple(a + b for a, b in zip(naturals[branch.parent], message, strict=True))
-        inside = {f.name for f in self.inside}
-        return found + [m for m in super().messages_into(variable, program, state) if m[0].name not in inside]
+        return found
+
+    def _not_apart(self, variable: str) -> NoRule:
+        return NoRule(
+            f"the messages toward {variable!r} inside {self.name} are not kept apart: only the root of a tree "
+            "without exp links has them; ask for the root, or keep the variables apart with MeanField()"
+        )
 
     def explain_inside(self) -> list[str]:
         """One line a factor."""

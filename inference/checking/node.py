@@ -29,9 +29,10 @@ def check_node(
 
     For scalar and vector events, for every choice of known and latent ports and for point masses, diagonal, log-normal
     and log-gamma marginals: ``message`` (differences of the log message are differences of E log f),
-    ``average_energy`` (-E log f), ``linear`` and ``joint_message`` with what ``average_energy`` and ``message`` make of
-    the joint moments, ``forward`` (mean and covariance of E f over the Gaussian ports, with the others at their mean or
-    averaged too), ``sample`` (five standard errors), and that the density integrates to one over its outputs.
+    ``average_energy`` (-E log f), ``match`` (log Z, mean and variance of factor times cavity), ``linear`` and
+    ``joint_message`` with what ``average_energy`` and ``message`` make of the joint moments, ``forward`` (mean and
+    covariance of E f over the Gaussian ports, with the others at their mean or averaged too), ``sample`` (five standard
+    errors), and that the density integrates to one over its outputs.
 
     Parameters
     ----------

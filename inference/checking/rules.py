@@ -12,7 +12,7 @@ from inference.checking.moments import REACH, port_moments
 from inference.checking.places import ROWS, Place
 from inference.checking.quadrature import expected
 from inference.checking.report import Judge
-from inference.distributions import Distribution
+from inference.distributions import Distribution, Normal
 from inference.errors import NoRule
 from inference.nodes._base import Linear, Message
 from inference.terms import full
@@ -25,6 +25,8 @@ def check_apart(place: Place, judge: Judge, rng: Any) -> None:
     """Every rule where all latent ports are independent."""
     for port in place.latent:
         _check_message(place, port, judge, rng)
+        if port in place.node.matches and isinstance(place.marginals[port], Normal):
+            _check_match(place, port, judge)
     _check_energy(place, judge)
     for port in place.factor.ports:
         _check_forward(place, port, judge)
@@ -80,6 +82,31 @@ def _check_message(place: Place, port: str, judge: Judge, rng: Any) -> None:
         return _rows(lambda row: log_message(held.type, [c[row] for c in message], x))
 
     judge.compare("message", f"toward {port}", place.given, by_rule, _expectation(place, {port: x}))
+
+
+def _check_match(place: Place, port: str, judge: Judge) -> None:
+    """log Z, mean and variance of factor times cavity, the marginal of the port standing for the cavity."""
+    density = place.node.log_density
+
+    def by_rule() -> Values:
+        q = place.inbox()
+        mean, var = q[port].mean, q[port].var
+        sent = place.node.match(port, q, mean, var)
+        precision = 1.0 / var + sent.precision
+        moments = (sent.log_normaliser, (mean / var + sent.linear) / precision, 1.0 / precision)
+        return np.stack([np.broadcast_to(part, (ROWS.size,)) for part in moments])
+
+    def quadrature(coarse: bool) -> Values:
+        found = []
+        for row in range(ROWS.size):
+            axes = place.axes(row, (), coarse)
+            z, first, second = (
+                float(expected(lambda v, k=k: np.exp(density(v)) * v[port] ** k, axes, {})[0]) for k in range(3)
+            )
+            found.append([np.log(z), first / z, second / z - (first / z) ** 2])
+        return np.array(found).T
+
+    judge.compare("match", f"toward {port}", place.given, by_rule, quadrature)
 
 
 def _check_energy(place: Place, judge: Judge) -> None:

@@ -42,6 +42,15 @@ class Linear:
     vector_output: bool = False
 
 
+@dataclass(frozen=True, eq=False)
+class Match:
+    """What a factor sends by moment matching: a Gaussian in natural coefficients, and log Z of factor times cavity."""
+
+    linear: Values
+    precision: Values
+    log_normaliser: Values
+
+
 class Node(ABC):
     """A factor node.
 
@@ -53,6 +62,7 @@ class Node(ABC):
     kind : ``stochastic`` or ``deterministic``
     may_miss : the ports where a known value may be NaN; the factor is dropped there and the value predicted
     couples : the sets of ports that may be in one cluster, because `linear` or `joint_message` has a rule for them
+    matches : the Gaussian port to which it sends by moment matching (`match`), where the true message is no Gaussian
     """
 
     letter: ClassVar[str]
@@ -61,6 +71,7 @@ class Node(ABC):
     kind: ClassVar[str] = "stochastic"
     may_miss: ClassVar[tuple[str, ...]] = ()
     couples: ClassVar[tuple[frozenset[str], ...]] = ()
+    matches: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def check_declaration(cls) -> None:
@@ -132,6 +143,10 @@ class Node(ABC):
     def joint_message(self, ports: frozenset[str], q: Inbox) -> Message:
         """The message toward a normal-gamma pair: (linear, precision, log coefficient, rate)."""
         raise self.no_rule(f"the joint of {sorted(ports)}", "a normal-gamma pair")
+
+    def match(self, port: str, q: Inbox, mean: Values, var: Values) -> Match:
+        """The Gaussian that with the cavity N(mean, var) of ``port`` has the moments of factor times cavity."""
+        raise self.no_rule(port, "its cavity, by moment matching")
 
     def forward(self, port: str, q: Inbox) -> Distribution:
         """The message toward ``port`` that keeps the Gaussian ports' uncertainty; used to start and to predict."""

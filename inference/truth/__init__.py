@@ -1,4 +1,6 @@
-"""Ground truth: NUTS draws from the posterior of a Gaussian last layer, with the certificate that they may be trusted.
+"""Ground truth: NUTS draws from the posterior of a last layer, with the certificate that they may be trusted.
+
+Gaussian noise by default; probit, logistic, ordinal, Poisson, negative binomial and Student-t heads by ``likelihood=``.
 
 PyMC, PyTensor and ArviZ are imported only when something is sampled; a saved reference is read with numpy alone.
 
@@ -19,7 +21,14 @@ _HOMES = {
     "HalfNormal": "priors",
     "InverseGamma": "priors",
     "LogNormal": "priors",
+    "Normal": "priors",
     "Hyperpriors": "priors",
+    "Probit": "heads.probit",
+    "Logistic": "heads.logistic",
+    "Ordinal": "heads.ordinal",
+    "Poisson": "heads.poisson",
+    "NegativeBinomial": "heads.negative_binomial",
+    "StudentT": "heads.student_t",
     "ReferencePosterior": "reference",
     "GateReport": "gate",
     "bridge_evidence": "evidence",

@@ -19,11 +19,15 @@ def diagnose(
     weights: Float[Array, "chains draws H"],
     hyperparameters: dict[str, Float[Array, "chains draws"]],
     sample_stats: dict[str, Array],
+    real: frozenset[str] = frozenset(),
 ) -> Diagnostics:
-    """Effective sample sizes and R-hat of every weight and of the logarithm of every sampled hyperparameter."""
-    logs = [np.log(values)[:, :, None] for values in hyperparameters.values()]
-    draws = np.concatenate([weights, *logs], axis=2)
-    names = [f"weights[{h}]" for h in range(weights.shape[2])] + [f"log_{name}" for name in hyperparameters]
+    """Effective sample sizes and R-hat of every weight and of the logarithm of every sampled hyperparameter.
+
+    Those named in ``real`` may be negative and are judged as they are.
+    """
+    moved = {(n if n in real else f"log_{n}"): v if n in real else np.log(v) for n, v in hyperparameters.items()}
+    draws = np.concatenate([weights, *(values[:, :, None] for values in moved.values())], axis=2)
+    names = [*(f"weights[{h}]" for h in range(weights.shape[2])), *moved]
     with np.errstate(invalid="ignore", divide="ignore"):  # a stuck chain has no variance: NaN, which the gate refuses
         sizes = {f"ess_{method}": stacks.ess(draws, method) for method in ("bulk", "tail", "mean", "sd")}
         rhat, bfmi = stacks.rhat(draws), stacks.bfmi(sample_stats["energy"])

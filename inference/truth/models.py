@@ -11,7 +11,7 @@ Data and numbers are shared variables of free length: a second problem of the sa
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal
@@ -32,6 +32,7 @@ _RANDOM_VARIABLES: dict[str, Callable[..., Any]] = {
     "inverse_gamma": lambda pm, name, shape, scale: pm.InverseGamma(name, alpha=shape, beta=scale),
     "half_normal": lambda pm, name, scale: pm.HalfNormal(name, sigma=scale),
     "log_normal": lambda pm, name, mean_log, sd_log: pm.LogNormal(name, mu=mean_log, sigma=sd_log),
+    "normal": lambda pm, name, mean, sd: pm.Normal(name, mu=mean, sigma=sd),
 }
 
 
@@ -127,8 +128,8 @@ def _build(structure: Structure) -> tuple[Any, dict[str, Any]]:
     shared: dict[str, Any] = {}
     with pm.Model() as model:
         noise_name = "noise_var" if structure.noise_is_var else "noise_scale"
-        precision = _hyperparameter(pm, shared, "prior_precision", structure.precision_family)
-        noise = _hyperparameter(pm, shared, noise_name, structure.noise_family)
+        precision = hyperparameter(pm, shared, "prior_precision", structure.precision_family)
+        noise = hyperparameter(pm, shared, noise_name, structure.noise_family)
         scale = pt.sqrt(noise) if structure.noise_is_var else noise
         if structure.form == "collapsed":
             _collapsed(pm, pt, shared, precision, scale)
@@ -137,17 +138,18 @@ def _build(structure: Structure) -> tuple[Any, dict[str, Any]]:
     return model, shared
 
 
-def _hyperparameter(pm: Any, shared: dict[str, Any], name: str, family: str | None) -> Any:
+def hyperparameter(pm: Any, shared: dict[str, Any], name: str, family: str | None) -> Any:
+    """A number as a shared variable, or a random variable of that family with shared parameters."""
     if family is None:
-        return _shared(shared, name, np.ones(()))
+        return shared_variable(shared, name, np.ones(()))
     count = 1 if family == "half_normal" else 2
-    parameters = [_shared(shared, f"{name}_density_{i}", np.ones(())) for i in range(count)]
+    parameters = [shared_variable(shared, f"{name}_density_{i}", np.ones(())) for i in range(count)]
     return _RANDOM_VARIABLES[family](pm, name, *parameters)
 
 
 def _with_weights(pm: Any, pt: Any, shared: dict[str, Any], structure: Structure, precision: Any, scale: Any) -> None:
-    features = _shared(shared, "features", np.ones((1, 1)))
-    targets = _shared(shared, "targets", np.ones(1))
+    features = shared_variable(shared, "features", np.ones((1, 1)))
+    targets = shared_variable(shared, "targets", np.ones(1))
     if structure.form == "non_centred":
         weights = pm.Normal("standardised_weights", 0.0, 1.0, shape=features.shape[1]) / pt.sqrt(precision)
     else:
@@ -156,16 +158,17 @@ def _with_weights(pm: Any, pt: Any, shared: dict[str, Any], structure: Structure
 
 
 def _collapsed(pm: Any, pt: Any, shared: dict[str, Any], precision: Any, scale: Any) -> None:
-    singular = _shared(shared, "singular_values", np.ones(1))
-    rotated = _shared(shared, "rotated_targets", np.ones(1))
-    rest_size = _shared(shared, "rest_size", np.ones(()))
-    rest_square = _shared(shared, "rest_square", np.ones(()))
+    singular = shared_variable(shared, "singular_values", np.ones(1))
+    rotated = shared_variable(shared, "rotated_targets", np.ones(1))
+    rest_size = shared_variable(shared, "rest_size", np.ones(()))
+    rest_square = shared_variable(shared, "rest_square", np.ones(()))
     pm.Normal("rotated", 0.0, pt.sqrt(scale**2 + singular**2 / precision), observed=rotated)
     rest = rest_size * pt.log(2.0 * np.pi * scale**2) + rest_square / scale**2
     pm.Potential("rest_of_targets", -0.5 * rest)
 
 
-def _shared(shared: dict[str, Any], name: str, value: Array) -> Any:
+def shared_variable(shared: dict[str, Any], name: str, value: Array) -> Any:
+    """A shared variable of free length, entered in ``shared``."""
     variable = stacks.load("pytensor").shared(value, name=name, shape=(None,) * value.ndim)
     shared[name] = variable
     return variable
@@ -176,13 +179,20 @@ def _fill(shared: dict[str, Any], structure: Structure, problem: LastLayerProble
     if structure.form == "collapsed":
         values = _rotated(problem)
     noise_name = "noise_var" if structure.noise_is_var else "noise_scale"
-    for name, value in (("prior_precision", problem.prior_precision), (noise_name, problem.noise)):
+    values |= numbers({"prior_precision": problem.prior_precision, noise_name: problem.noise})
+    for name, variable in shared.items():
+        variable.set_value(np.array(values[name], dtype=np.float64))
+
+
+def numbers(given: Mapping[str, float | Prior]) -> dict[str, float]:
+    """What the shared variables of hyperparameters hold: numbers, or the parameters of their densities."""
+    values: dict[str, float] = {}
+    for name, value in given.items():
         if isinstance(value, Prior):
             values |= {f"{name}_density_{i}": parameter for i, parameter in enumerate(value.parameters())}
         else:
             values[name] = value
-    for name, variable in shared.items():
-        variable.set_value(np.array(values[name], dtype=np.float64))
+    return values
 
 
 def _rotated(problem: LastLayerProblem) -> dict[str, Array | float]:

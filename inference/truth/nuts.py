@@ -1,4 +1,4 @@
-"""Sample a Gaussian last layer with PyMC's No-U-Turn sampler, and certify the run."""
+"""Sample a last layer with PyMC's No-U-Turn sampler, and certify the run."""
 
 import contextlib
 import time
@@ -14,12 +14,14 @@ from inference.truth.chains import Chains, run_chains
 from inference.truth.diagnostics import diagnose, psis_loo
 from inference.truth.evidence import BridgeEstimate, bridge_evidence
 from inference.truth.gate import Diagnostics, judge
+from inference.truth.head_problem import head_problem
+from inference.truth.heads._base import Head
 from inference.truth.loo import PsisLoo
-from inference.truth.models import Form, Twin, natural_draws, structure_of, twin
 from inference.truth.priors import Hyperpriors
-from inference.truth.problem import LastLayerProblem, last_layer_problem
-from inference.truth.reference import Provenance, ReferencePosterior, gaussian_log_density
-from inference.truth.whitening import Whitening, whiten
+from inference.truth.problem import last_layer_problem
+from inference.truth.reference import Provenance, ReferencePosterior
+from inference.truth.targets import GaussianTarget, HeadTarget, Target
+from inference.truth.whitening import Whitening
 from inference.types import Array, Float
 
 TUNE = {"whitened": 300, "collapsed": 300, "plain": 1000}
@@ -29,6 +31,8 @@ def sample_last_layer(  # noqa: PLR0913 (what is sampled, and how: all of it is 
     features: Any,
     targets: Any,
     *,
+    likelihood: Head | None = None,
+    offset: Any = None,
     prior_precision: float | None = None,
     noise_scale: float | None = None,
     hyperpriors: Hyperpriors | None = None,
@@ -44,16 +48,19 @@ def sample_last_layer(  # noqa: PLR0913 (what is sampled, and how: all of it is 
 
     The target is always PyMC's log density of the model as it stands; only the geometry differs:
 
-    - ``whitened`` moves in the coordinates in which that density's own mode and curvature are a standard Gaussian;
+    - ``whitened`` moves in the coordinates in which that density's own mode and curvature are a standard Gaussian
+      (Laplace's approximation where the likelihood is not Gaussian noise);
     - ``plain`` adapts a diagonal scale as PyMC does by default: slow, and the independent check of the other two;
-    - ``collapsed`` (hyperpriors only) samples the hyperparameters with the weights integrated out and draws the weights
-      from their exact conditional: by far the fastest where the hyperparameters are unknown.
+    - ``collapsed`` (Gaussian noise with hyperpriors only) samples the hyperparameters with the weights integrated out
+      and draws the weights from their exact conditional: by far the fastest where the hyperparameters are unknown.
 
     With hyperpriors and fewer points than features the weights are sampled non-centred, $w=z/\sqrt\alpha$.
 
     Parameters
     ----------
-    features, targets : (N, H) and (N,) or (N, 1), finite numbers.
+    features, targets : (N, H) and (N,) or (N, 1), finite numbers; labels 0..K-1 or counts where the head has them.
+    likelihood : None is Gaussian noise; else a head such as ``Probit()``, whose parameters are numbers or densities.
+    offset : $o_n$ in $f_n=w^\top\psi_n+o_n$, such as the logarithm of an exposure; heads only.
     prior_precision, noise_scale : $\alpha$ and the standard deviation $\sigma$; leave out the one that has a density.
     hyperpriors : densities of the unknown hyperparameters.
     chains, draws, tune : ``tune`` None takes 300 steps (1000 for ``plain``).
@@ -77,15 +84,23 @@ def sample_last_layer(  # noqa: PLR0913 (what is sampled, and how: all of it is 
     >>> result.weights.shape, result.log_likelihood.shape, result.seed
     ((4, 200, 2), (800, 2), 1)
     """
-    problem = last_layer_problem(
-        features, targets, prior_precision=prior_precision, noise_scale=noise_scale, hyperpriors=hyperpriors
-    )
     tune = TUNE.get(form, 0) if tune is None else tune
     settings = {"form": form, "chains": chains, "draws": draws, "tune": tune, "target_accept": target_accept}
     _check(settings)
     if seed is None:
         seed = int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1)
-    return _Run(problem, settings, seed, progress).result()
+    known = {"prior_precision": prior_precision, "noise_scale": noise_scale, "hyperpriors": hyperpriors}
+    return _Run(_target(features, targets, likelihood, offset, form, known), settings, seed, progress).result()
+
+
+def _target(
+    features: Any, targets: Any, likelihood: Head | None, offset: Any, form: str, known: dict[str, Any]
+) -> Target:
+    if likelihood is not None:
+        return HeadTarget(head_problem(features, targets, likelihood, offset=offset, **known), form)
+    if offset is not None:
+        raise SpecError("offset is for heads; with Gaussian noise subtract it from the targets")
+    return GaussianTarget(last_layer_problem(features, targets, **known), form)
 
 
 def _check(settings: dict[str, Any]) -> None:
@@ -124,23 +139,20 @@ class _Drawn:
 class _Run:
     """One sampling run: compile (or reuse), whiten, sample, judge; each with its wall time."""
 
-    def __init__(self, problem: LastLayerProblem, settings: dict[str, Any], seed: int, progress: bool) -> None:
-        self.problem, self.settings, self.seed, self.progress = problem, settings, seed, progress
+    def __init__(self, target: Target, settings: dict[str, Any], seed: int, progress: bool) -> None:
+        self.target, self.settings, self.seed, self.progress = target, settings, seed, progress
         self.seconds: dict[str, float] = {}
-        wide = not problem.hyperparameters_known and problem.features.shape[0] < problem.features.shape[1]
-        self.form: Form = "collapsed" if settings["form"] == "collapsed" else "non_centred" if wide else "centred"
         streams = np.random.SeedSequence(seed).spawn(settings["chains"] + 2)
         *self.chain_rngs, self.weights_rng, self.bridge_rng = [np.random.default_rng(stream) for stream in streams]
 
     def result(self) -> ReferencePosterior:
-        structure = structure_of(self.problem, self.form)
         with self._timed("importing"):
             stacks.pymc()
         with self._timed("compile"):
-            model = twin(structure)
+            model = self.target.twin()
         # The graph holds one problem's data at a time; threads that share it take turns.
         with model.lock, stacks.one_blas_thread():
-            model.set_data(self.problem)
+            model.set_data(self.target.problem)
             geometry = self._geometry(model)
             with self._timed("sampling"):
                 chains = self._sample(model, geometry)
@@ -155,29 +167,18 @@ class _Run:
         yield
         self.seconds[part] = self.seconds.get(part, 0.0) + time.perf_counter() - start
 
-    def _guess(self, model: Twin) -> Float[Array, " P"]:
-        """Hyperparameters of the order of the data, in the model's logarithmic coordinates, and weights at zero."""
-        spread = float(np.mean(self.problem.targets**2)) or 1.0
-        size = float(np.mean(np.sum(self.problem.features**2, axis=1))) or 1.0
-        log_noise = np.log(0.1 * spread) * (1.0 if self.problem.noise_is_var else 0.5)
-        logs = {"prior_precision": np.log(size / spread), "noise_scale": log_noise}
-        weights = 0 if self.form == "collapsed" else self.problem.features.shape[1]
-        return np.concatenate([[logs[name] for name in model.structure.free], np.zeros(weights)])
-
-    def _geometry(self, model: Twin) -> Whitening | None:
+    def _geometry(self, model: Any) -> Whitening | None:
         if self.settings["form"] == "plain":
             return None
         with self._timed("whitening"):
-            guess = self._guess(model)
-            count = model.density.scalars
-            return whiten(model.density, guess[:count], len(guess) - count)
+            return self.target.whiten(model)
 
-    def _sample(self, model: Twin, geometry: Whitening | None) -> Chains:
+    def _sample(self, model: Any, geometry: Whitening | None) -> Chains:
         return run_chains(
             model.model,
             model.density,
             geometry,
-            self._guess(model),
+            self.target.guess(model),
             rngs=self.chain_rngs,
             draws=self.settings["draws"],
             tune=self.settings["tune"],
@@ -185,16 +186,13 @@ class _Run:
             progress=self.progress,
         )
 
-    def _drawn(self, model: Twin, chains: Chains) -> _Drawn:
-        hyperparameters, weights = natural_draws(self.problem, model.structure, chains.positions, self.weights_rng)
-        flat = weights.reshape(-1, weights.shape[2])
-        noise = hyperparameters.get("noise_scale")
-        scale = np.full(len(flat), self.problem.noise) if noise is None else noise.reshape(-1)
-        log_likelihood = gaussian_log_density(self.problem.targets, flat @ self.problem.features.T, scale)
-        diagnostics = diagnose(weights, hyperparameters, chains.stats)
+    def _drawn(self, model: Any, chains: Chains) -> _Drawn:
+        hyperparameters, weights = self.target.natural(model, chains.positions, self.weights_rng)
+        log_likelihood = self.target.log_likelihood(weights.reshape(-1, weights.shape[2]), hyperparameters)
+        diagnostics = diagnose(weights, hyperparameters, chains.stats, self.target.real)
         return _Drawn(weights, hyperparameters, log_likelihood, diagnostics)
 
-    def _evidence(self, model: Twin, chains: Chains, drawn: _Drawn) -> BridgeEstimate | None:
+    def _evidence(self, model: Any, chains: Chains, drawn: _Drawn) -> BridgeEstimate | None:
         try:
             if not drawn.passed:
                 raise SpecError("the run failed its gate")
@@ -210,9 +208,10 @@ class _Run:
             loo = drawn.loo()
         floored = 0 if geometry is None else geometry.floored
         provenance = Provenance(
-            model=f"gaussian_last_layer, {self.form}",
-            data_sha256=self.problem.fingerprint(),
-            hyperparameters=self.problem.as_dict(),
+            model=self.target.model,
+            likelihood=self.target.likelihood,
+            data_sha256=self.target.problem.fingerprint(),
+            hyperparameters=self.target.problem.as_dict(),
             settings={**self.settings, "curvature_directions_floored": floored},
             seed=self.seed,
             versions=stacks.versions(),

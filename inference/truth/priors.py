@@ -1,4 +1,4 @@
-"""Priors on the two hyperparameters, as small values that can be written into a certificate.
+"""Priors on the hyperparameters and the parameters of a head, as small values that can be written into a certificate.
 
 Every density is one of the variable it is given for: ``Hyperpriors(noise_var=InverseGamma(...))`` is a density of the
 noise *variance*, ``Hyperpriors(noise_scale=HalfNormal(...))`` one of the *standard deviation*. No Jacobian is left to
@@ -16,13 +16,14 @@ from inference.types import Array, Float
 
 @dataclass(frozen=True)
 class Prior(ABC):
-    """A density on the positive numbers with one or two parameters."""
+    """A density with one or two parameters, on the positive numbers unless ``positive`` is False."""
 
     family: ClassVar[str]
+    positive: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
-            allowed = math.isfinite(value) and (value > 0 or name == "mean_log")
+            allowed = math.isfinite(value) and (value > 0 or name in ("mean", "mean_log"))
             if not allowed:
                 raise SpecError(f"{type(self).__name__}: {name} must be finite and positive but got {value}")
 
@@ -32,7 +33,7 @@ class Prior(ABC):
 
     @abstractmethod
     def log_density(self, value: float) -> float:
-        """Natural logarithm of the normalised density at ``value`` > 0."""
+        """Natural logarithm of the normalised density at ``value``."""
 
     def as_dict(self) -> dict[str, Any]:
         """Family and parameters, ready for JSON."""
@@ -118,6 +119,27 @@ class LogNormal(Prior):
 
 
 @dataclass(frozen=True)
+class Normal(Prior):
+    r"""$x\sim N(\text{mean},\text{sd}^2)$ on all real numbers: for a threshold, not for a scale or a precision.
+
+    Example
+    -------
+    >>> Normal(mean=0.0, sd=1.0).log_density(0.0) == -0.5 * math.log(2.0 * math.pi)
+    True
+    """
+
+    mean: float
+    sd: float
+    family: ClassVar[str] = "normal"
+    positive: ClassVar[bool] = False
+
+    def log_density(self, value: float) -> float:
+        r"""$-\frac12\log2\pi-\log s-\frac12z^2$ with $z=(x-m)/s$."""
+        z = (value - self.mean) / self.sd
+        return -0.5 * math.log(2.0 * math.pi) - math.log(self.sd) - 0.5 * z * z
+
+
+@dataclass(frozen=True)
 class Hyperpriors:
     """Which hyperparameters are unknown, and the density of each; one that is left ``None`` stays a given number.
 
@@ -129,7 +151,7 @@ class Hyperpriors:
 
     Raises
     ------
-    SpecError : both noise densities are given, or none at all.
+    SpecError : both noise densities are given, or none at all; a density that is not one of positive numbers.
 
     Example
     -------
@@ -144,6 +166,12 @@ class Hyperpriors:
     def __post_init__(self) -> None:
         if self.noise_scale is not None and self.noise_var is not None:
             raise SpecError("Hyperpriors: noise_scale and noise_var are the same noise; give a density to one of them")
+        for name in ("prior_precision", "noise_scale", "noise_var"):
+            density = getattr(self, name)
+            if density is not None and not density.positive:
+                raise SpecError(
+                    f"Hyperpriors: {name} is positive and needs a density on the positive numbers: {density}"
+                )
         if self.prior_precision is None and self.noise_prior is None:
             raise SpecError("Hyperpriors: no density was given; give one, or leave hyperpriors=None for fixed numbers")
 

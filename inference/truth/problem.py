@@ -65,8 +65,8 @@ def last_layer_problem(
     return LastLayerProblem(
         features=matrix,
         targets=vector,
-        prior_precision=_number_or_density("prior_precision", prior_precision, precision_prior),
-        noise=_number_or_density("noise_scale", noise_scale, noise_prior),
+        prior_precision=number_or_density("prior_precision", prior_precision, precision_prior),
+        noise=number_or_density("noise_scale", noise_scale, noise_prior),
         noise_is_var="noise_var" in priors,
     )
 
@@ -105,7 +105,8 @@ def _refuse_non_finite(name: str, array: Array) -> None:
         )
 
 
-def _number_or_density(name: str, number: float | None, density: Prior | None) -> float | Prior:
+def number_or_density(name: str, number: float | None, density: Prior | None) -> float | Prior:
+    """Whichever was given; exactly one must be."""
     if (number is None) == (density is None):
         given = "both" if density is not None else "neither"
         raise SpecError(

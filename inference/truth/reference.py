@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from inference.errors import SpecError
 from inference.truth.evidence import BridgeEstimate, mean_error
 from inference.truth.gate import Diagnostics, GateReport, judge
+from inference.truth.heads import HEADS
 from inference.truth.loo import PsisLoo
 from inference.types import Array, Float
 
@@ -17,9 +19,9 @@ from inference.types import Array, Float
 class Provenance:
     """Where the draws come from: enough to make them again, and to see that they belong to the data at hand.
 
-    ``settings`` holds chains, draws, tune, target_accept, form and the geometry; ``hyperparameters`` a number or a
-    density each; ``versions`` python and every library; ``seconds`` the wall time of importing PyMC, compiling,
-    whitening, sampling and judging.
+    ``likelihood`` is "gaussian" or the name of a head. ``settings`` holds chains, draws, tune, target_accept, form and
+    the geometry; ``hyperparameters`` a number or a density each; ``versions`` python and every library; ``seconds`` the
+    wall time of importing PyMC, compiling, whitening, sampling and judging.
     """
 
     model: str
@@ -30,6 +32,7 @@ class Provenance:
     versions: dict[str, str]
     seconds: dict[str, float]
     leapfrog_steps_per_draw: float
+    likelihood: str = "gaussian"
 
 
 class GaussianDraws(NamedTuple):
@@ -49,7 +52,7 @@ class ReferencePosterior:
     Attributes
     ----------
     weights : the draws, chains kept apart.
-    hyperparameters : draws of ``prior_precision`` and ``noise_scale`` where they were sampled.
+    hyperparameters : draws of ``prior_precision``, ``noise_scale`` and a head's parameters where they were sampled.
     log_likelihood : $\log p(y_n\mid w_s,\sigma_s)$ of every draw (chain by chain) and training point.
     loo : Pareto-smoothed leave-one-out with its flags.
     evidence : $\log p(y)$ by bridge sampling, or None where there were too few draws for it.
@@ -120,7 +123,8 @@ class ReferencePosterior:
         return self.weights.reshape(-1, self.weights.shape[2])
 
     def noise_scale(self) -> Float[Array, " S"]:
-        """The noise standard deviation of every draw, constant where it was given."""
+        """The noise standard deviation of every draw, constant where it was given; Gaussian noise only."""
+        self._require_gaussian("noise_scale")
         return self._hyperparameter("noise_scale")
 
     def prior_precision(self) -> Float[Array, " S"]:
@@ -132,6 +136,22 @@ class ReferencePosterior:
             return self.hyperparameters[name].reshape(-1)
         return np.full(len(self.flat()), self.provenance.hyperparameters[name])
 
+    def _require_gaussian(self, what: str) -> None:
+        if self.likelihood != "gaussian":
+            raise SpecError(f"{what} is of Gaussian noise and this is {self.likelihood}: use latent_draws and log_prob")
+
+    @property
+    def likelihood(self) -> str:
+        """ "gaussian", or the name of the head."""
+        return self.provenance.likelihood
+
+    def parameters(self) -> dict[str, Float[Array, " S"]]:
+        """The likelihood's parameters of every draw by name, constant where they were given."""
+        names = [name for name in self.provenance.hyperparameters if name != "prior_precision"]
+        if self.likelihood == "gaussian":
+            return {"noise_scale": self.noise_scale()}
+        return {name: self._hyperparameter(name) for name in names}
+
     def mean(self) -> Float[Array, " H"]:
         """Posterior mean of the weights; its Monte Carlo error is ``sd / sqrt(ess_mean)``."""
         return self.require().flat().mean(axis=0)
@@ -141,18 +161,41 @@ class ReferencePosterior:
         return np.atleast_2d(np.cov(self.require().flat(), rowvar=False))
 
     def predictive_draws(self, features: Float[Array, "M H"]) -> GaussianDraws:
-        r"""For every draw the location $w_s^\top\psi$ and the scale $\sigma_s$ of the predictive at new features."""
-        return GaussianDraws(self.require().flat() @ features.T, self.noise_scale())
+        r"""For every draw $w_s^\top\psi$ and the scale $\sigma_s$ of the predictive; Gaussian noise only."""
+        return GaussianDraws(self.latent_draws(features), self.noise_scale())
+
+    def latent_draws(
+        self, features: Float[Array, "M H"], offset: Float[Array, " M"] | None = None
+    ) -> Float[Array, "S M"]:
+        r"""$f_s=w_s^\top\psi+o$ of every draw at new features."""
+        latent = self.require().flat() @ features.T
+        return latent if offset is None else latent + offset
+
+    def log_prob(
+        self,
+        targets: Float[Array, " M"],
+        latent: Float[Array, "S M"],
+        parameters: Mapping[str, Array | float] | None = None,
+    ) -> Float[Array, "S M"]:
+        r"""$\log p(y_m\mid f_{sm})$ under the likelihood that was sampled.
+
+        ``parameters`` are numbers or one a row; None takes those of the draws, to which the rows must then belong.
+        """
+        given = self.parameters() if parameters is None else parameters
+        columns = {name: np.asarray(value, np.float64).reshape(-1, 1) for name, value in given.items()}
+        if self.likelihood == "gaussian":
+            scale = np.broadcast_to(columns["noise_scale"][:, 0], len(latent))
+            return gaussian_log_density(targets, latent, scale)
+        return HEADS.get(self.likelihood).log_prob(targets, latent, columns)
 
     def log_predictive(
-        self, features: Float[Array, "M H"], targets: Float[Array, " M"]
+        self, features: Float[Array, "M H"], targets: Float[Array, " M"], offset: Float[Array, " M"] | None = None
     ) -> tuple[Float[Array, " M"], Float[Array, " M"]]:
         r"""$\log\frac1S\sum_s p(y\mid w_s,\sigma_s)$ at new points and its Monte Carlo standard error (theory 10.3).
 
         The error is that of the mean density over correlated draws (batch means), relative to it (delta method).
         """
-        location, scale = self.predictive_draws(features)
-        log_density = gaussian_log_density(targets, location, scale)
+        log_density = self.log_prob(targets, self.latent_draws(features, offset))
         peak = log_density.max(axis=0)
         density = np.exp(log_density - peak)
         mean = density.mean(axis=0)

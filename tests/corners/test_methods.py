@@ -7,16 +7,21 @@ from tests.support.laws import method_laws as laws
 from tests.support.truths import Sampler
 
 NAMES = method_names()
-OF_NAME = ["progress_is_told", "one_split_a_seed", "specification_is_frozen"]
+OF_NAME = ["progress_is_told", "one_split_a_seed", "specification_is_frozen", "another_task_is_refused"]
 OF_FIT = [
-    "predictions",
     "learned",
     "last_layer_is_the_predictive",
     "features",
     "wrong_inputs_are_refused",
     "an_unusable_replicate_refuses_to_predict",
 ]
-OF_BOTH = ["promises", "same_seed_same_numbers", "a_replicate_is_that_run_alone", "splits_of_other_shapes"]
+OF_BOTH = [
+    "promises",
+    "predictions",
+    "same_seed_same_numbers",
+    "a_replicate_is_that_run_alone",
+    "splits_of_other_shapes",
+]
 
 
 def test_no_law_is_forgotten():

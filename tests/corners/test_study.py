@@ -5,10 +5,11 @@ import pytest
 
 from corners.backbones.identity import Identity
 from corners.backbones.mlp import MLP
+from corners.comparison.table import TABLE_SCORES
 from corners.data.dataset import Dataset
 from corners.engine.cells import CELLS
 from corners.engine.training import CornerMethod
-from corners.errors import CornersError, SpecError, UnavailableError, UnknownNameError
+from corners.errors import CornersError, ImpossibleCellError, SpecError, UnavailableError, UnknownNameError
 from corners.method import METHODS
 from corners.protocols import get_protocol, with_options
 from corners.study import compare, make_method, method_names, method_summary
@@ -155,10 +156,34 @@ def test_no_method_at_all_is_refused():
         run(methods=[])
 
 
-def test_classes_are_refused_with_the_table_named():
-    classes = Dataset(INPUTS, (INPUTS[:, 0] > 0).astype(float), name="signs", task="classification")
-    with pytest.raises(SpecError, match="'signs' is a classification table; the Gaussian head is for regression"):
-        run(classes, ["sequential"])
+CLASSES = Dataset(INPUTS, (INPUTS[:, 0] > 0).astype(float), name="signs", task="classification")
+COUNTS = Dataset(INPUTS, np.floor(np.exp(0.5 * INPUTS[:, 0] + 1.0)), name="steps", task="count")
+
+
+def test_methods_of_another_task_are_refused_with_those_for_the_table():
+    with pytest.raises(SpecError, match=r"'map' is for regression tables, .* a classification table; .*softmax"):
+        run(CLASSES, ["map"])
+    with pytest.raises(ImpossibleCellError, match=r"^sequential: closed routing .* 'probit' has none"):
+        run(CLASSES, ["sequential"])
+    with pytest.raises(SpecError, match="'scroll_none' is for regression tables"):
+        run(COUNTS, [make_method("scroll_none")])
+
+
+@pytest.mark.parametrize("covariance", ["none", "diagonal", "dense"])
+@pytest.mark.parametrize(("data", "head"), [(CLASSES, None), (CLASSES, "one_vs_all"), (COUNTS, "negative_binomial")])
+def test_classes_and_counts_are_scored_ordered_and_reported(data, head, covariance, tmp_path):
+    name = f"scroll_{covariance}"
+    comparison = run(data, [name], seeds=[5, 6], head=head)
+    table = comparison.table()
+    assert [column.name for column in table.columns] == list(TABLE_SCORES[data.task])
+    assert all(np.isfinite(column.mean(name)) for column in table.columns)
+    report = comparison.ordering(name, 5)
+    assert report.bethe_elbo.data >= -1e-9 and (abs(report.map_bethe.total) < 1e-9) == (covariance == "none")
+    assert comparison.identifiability().absent[name, 5].endswith("and Gaussian noise")
+    text = comparison.report(tmp_path).text.read_text(encoding="utf-8")
+    assert ("trains K yes-or-no forecasts" in text) == (head == "one_vs_all")
+    assert ("selective-prediction" in text) == (data.task == "classification")
+    assert ("randomised PIT" in text) == (data.task == "count")
 
 
 # What cannot run, and what is recorded

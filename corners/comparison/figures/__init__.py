@@ -7,6 +7,8 @@ comparison are named here, those of a study stand in ``figures.studies``.
 from corners.comparison.figures._style import DOTS_PER_INCH as DOTS_PER_INCH
 from corners.comparison.figures._style import WIDTH as WIDTH
 from corners.comparison.figures._style import render as render
+from corners.comparison.figures.classification import reliability_plot as reliability_plot
+from corners.comparison.figures.classification import selective_plot as selective_plot
 from corners.comparison.figures.comparisons import Difference as Difference
 from corners.comparison.figures.comparisons import band_plot as band_plot
 from corners.comparison.figures.comparisons import calibration_plot as calibration_plot

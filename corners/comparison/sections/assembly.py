@@ -3,21 +3,22 @@
 from typing import TYPE_CHECKING, Any
 
 from corners.comparison.document import Document
-from corners.comparison.glossary import CELLS, GLOSSARY, INTRODUCTION
+from corners.comparison.glossary import CELLS, GLOSSARY, INTRODUCTION, TASK_WORDS
 from corners.comparison.palette import styles
 from corners.comparison.records import json_ready
-from corners.comparison.sections import identification, ordering, prediction, run, truth
+from corners.comparison.sections import classes, identification, ordering, prediction, run, truth
 from corners.comparison.sections._wording import several
 
 if TYPE_CHECKING:
     from corners.comparison.comparison import Comparison
 
-SECTIONS = (prediction, truth, ordering, identification, run)
+SECTIONS = (prediction, classes, truth, ordering, identification, run)
 
 
 def comparison_document(comparison: "Comparison") -> Document:
     """Every section, with one style a method throughout."""
     look = styles(comparison.methods)
+    made = [each.section(comparison, look) for each in SECTIONS]
     return Document(
         title=f"{comparison.dataset_name}: Bayesian last layers compared",
         subtitle=_subtitle(comparison),
@@ -28,8 +29,8 @@ def comparison_document(comparison: "Comparison") -> Document:
             for method in comparison.methods
             if method in comparison.method_summaries
         ),
-        sections=tuple(each.section(comparison, look) for each in SECTIONS),
-        glossary=GLOSSARY,
+        sections=tuple(section for section in made if section is not None),
+        glossary=tuple(sorted((*GLOSSARY, *TASK_WORDS[comparison.task]), key=lambda pair: pair[0].lower())),
     )
 
 
@@ -38,9 +39,10 @@ def _subtitle(comparison: "Comparison") -> str:
     seeds = f"seed {first}" if first == last else f"{len(comparison.seeds)} seeds from {first} to {last}"
     split = comparison.splits[0]
     rows = split.train.targets.size + split.validation.targets.size + split.test.targets.size
+    kind = "" if split.labels is None else f" of {len(split.labels)} classes"
     size = f"{rows} rows, {several(split.train.inputs.shape[1], 'input')}"
     methods = several(len(comparison.methods), "method")
-    return f"{methods}, {seeds}; {size}, target {split.target_name}; {comparison.provenance.date[:10]}"
+    return f"{methods}, {seeds}; {size}, target {split.target_name}{kind}; {comparison.provenance.date[:10]}"
 
 
 def comparison_numbers(comparison: "Comparison") -> dict[str, Any]:
@@ -60,6 +62,7 @@ def comparison_numbers(comparison: "Comparison") -> dict[str, Any]:
             "agreement": comparison.agreement().records(),
             "ordering": comparison.ordering().records(),
             "identifiability": comparison.identifiability().records(),
+            **_class_numbers(comparison),
             "unavailable": comparison.unavailable,
             "reference_failures": [
                 {"method": method, "seed": seed, "reason": reason}
@@ -72,3 +75,24 @@ def comparison_numbers(comparison: "Comparison") -> dict[str, Any]:
             "provenance": comparison.provenance.to_dict(),
         }
     )
+
+
+def _class_numbers(comparison: "Comparison") -> dict[str, Any]:
+    """Of classes: reliability bins, selective areas and entropies by method."""
+    if comparison.task != "classification":
+        return {}
+    found = classes.class_quality(comparison)
+    return {
+        "classes": [
+            {
+                "method": method,
+                "selective_area": each.selective.area,
+                "selective_excess_area": each.selective.excess_area,
+                "entropy": each.entropy,
+                "aleatoric_entropy": each.aleatoric,
+                "epistemic_entropy": each.epistemic,
+                "reliability": each.reliability.records(),
+            }
+            for method, each in found.items()
+        ]
+    }

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from corners.comparison.identifiability import IdentifiabilityReport, Statistic
 
 TITLE = "What is not identified?"
+NOTHING = (
+    "This section is for last layers with a Gaussian belief and Gaussian noise, whose predictive variance it "
+    "attributes. No fit here has one, so there is nothing to attribute."
+)
 SHARES = ("noise", "covariance", "prior")
 STATISTICS = (
     ("noise_share", "noise share"),
@@ -41,9 +45,7 @@ def section(comparison: "Comparison", look: dict[str, Style]) -> Section:  # noq
     # Asked of no method in particular, the answer is all findings, never one report.
     found: Findings[IdentifiabilityReport] = comparison.identifiability()  # pyright: ignore[reportAssignmentType]
     if not found.methods:
-        return Section(
-            "identification", TITLE, ("No fit has a Gaussian last layer, so there is nothing to attribute.",)
-        )
+        return Section("identification", TITLE, (NOTHING,))
     grids = (statistics_grid(found), *_flags_grid(found))
     return Section("identification", TITLE, _answers(found), grids, (_picture(comparison, found),), READING)
 

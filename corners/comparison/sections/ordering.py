@@ -24,9 +24,10 @@ PAIRS = (("map_bethe", "MAP ≤ Bethe"), ("bethe_elbo", "Bethe ≤ ELBO"))
 IN_TOTAL = ("holds", "holds_total_only")
 ROUNDING = 1e-6
 READING = (
-    "All three objectives are evaluated at the same belief, prior precision and noise, on the training part; they are "
-    "totals in nats, lower is better. MAP here is the belief shrunk to a point at the same mean, not the fit of a "
-    "method called map. A gap is the upper objective minus the lower one: positive keeps the order.",
+    "All three objectives are evaluated at the same belief, prior precision and noise (of a head without noise: its "
+    "own parameters), on the training part; they are totals in nats, lower is better. MAP here is the belief shrunk to "
+    "a point at the same mean, not the fit of a method called map. A gap is the upper objective minus the lower one: "
+    "positive keeps the order.",
     "The data part of Bethe ≤ ELBO can never be negative (Jensen's inequality). Every other part can: the prior terms "
     "have units, so rescaling the features moves them although no prediction changes. At the optimum of a free cell "
     "MAP ≤ Bethe cannot hold strictly, because the point belief was among the candidates. A reversed order is "
@@ -39,7 +40,9 @@ def section(comparison: "Comparison", look: dict[str, Style]) -> Section:  # noq
     # Asked of no method in particular, the answer is all findings, never one report.
     found: Findings[OrderingReport] = comparison.ordering()  # pyright: ignore[reportAssignmentType]
     if not found.methods:
-        return Section("ordering", TITLE, ("No fit has a Gaussian last layer, so there is no ordering to look at.",))
+        return Section(
+            "ordering", TITLE, ("No fit has a last layer with a Gaussian belief, so there is no ordering to look at.",)
+        )
     return Section("ordering", TITLE, _answers(found), (ordering_grid(found),), (_picture(found),), READING)
 
 

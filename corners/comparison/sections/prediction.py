@@ -1,6 +1,8 @@
 """Which cell predicts best, and is the difference real?"""
 
 import math
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scipy import stats
@@ -19,17 +21,40 @@ if TYPE_CHECKING:
 
 NORMAL_90 = 1.645
 ALONE = "There is no other method to compare it with."
-READING = (
-    "Compare methods within a column; every score is a mean per test point on the target's original scale. NLL judges "
-    "the whole predictive distribution and punishes confident errors without limit, CRPS does so mildly, RMSE sees "
-    "only the predictive mean. Calibration error and coverage say whether the stated uncertainty is honest, not "
-    "whether it is small.",
+STANDARD_ERROR = (
     "The standard error in a cell says how much that method varies from seed to seed. It does not say whether two "
-    "methods differ, because a hard split is hard for both: the paired differences below the table do.",
+    "methods differ, because a hard split is hard for both: the paired differences below the table do."
+)
+CALIBRATION = (
     "In the calibration figure a right method has a flat histogram and a line at zero. A histogram like a U, or a line "
     "below zero, means intervals that are too narrow; a hump, or a line above zero, too wide. Inside the grey band the "
-    "deviation is what chance gives with the test points of one seed.",
+    "deviation is what chance gives with the test points of one seed."
 )
+READING: Mapping[str, tuple[str, ...]] = {
+    "regression": (
+        "Compare methods within a column; every score is a mean per test point on the target's original scale. NLL "
+        "judges the whole predictive distribution and punishes confident errors without limit, CRPS does so mildly, "
+        "RMSE sees only the predictive mean. Calibration error and coverage say whether the stated uncertainty is "
+        "honest, not whether it is small.",
+        STANDARD_ERROR,
+        CALIBRATION,
+    ),
+    "classification": (
+        "Compare methods within a column; every score is a mean per test point. NLL is that of the true class, with "
+        "its probability clipped at 1e-12; it punishes confident errors hardest, the Brier score (0 to 2, summed over "
+        "the classes) mildly, accuracy sees only the predicted class. The calibration errors say whether the "
+        "probabilities are honest, not whether they are useful; a right method does not score zero on few points.",
+        STANDARD_ERROR,
+    ),
+    "count": (
+        "Compare methods within a column; every score is a mean per test point. NLL is that of the count's "
+        "probability, CRPS judges the whole distribution mildly, RMSE sees only the mean, which a wide belief about a "
+        "log rate can make very large. Calibration error and coverage are those of the randomised PIT, since whole "
+        "counts could only be covered too often.",
+        STANDARD_ERROR,
+        CALIBRATION,
+    ),
+}
 
 
 def section(comparison: "Comparison", look: dict[str, Style]) -> Section:
@@ -37,17 +62,28 @@ def section(comparison: "Comparison", look: dict[str, Style]) -> Section:
     table = comparison.table()
     differences = nll_differences(table)
     grids = [
-        table.scores_grid(),
+        _scores_grid(comparison, table),
         *([_differences_grid(table, differences)] if differences else []),
         table.outcomes_grid(),
     ]
     pictures = [
         *_difference_picture(table, differences, look),
-        *_band_picture(comparison, table, look),
-        *_calibration_picture(comparison, table, look),
     ]
+    if comparison.task != "classification":
+        pictures += [*_band_picture(comparison, table, look), *_calibration_picture(comparison, table, look)]
     title = "Which method predicts best, and is the difference real?"
-    return Section("prediction", title, _answers(table, differences), tuple(grids), tuple(pictures), READING)
+    return Section(
+        "prediction", title, _answers(table, differences), tuple(grids), tuple(pictures), READING[comparison.task]
+    )
+
+
+def _scores_grid(comparison: "Comparison", table: "ScoreTable") -> Grid:
+    """The scores, and below them what must be said beside the numbers of some methods."""
+    said: dict[str, list[str]] = {}
+    for method, note in comparison.notes.items():
+        said.setdefault(note, []).append(method)
+    grid = table.scores_grid()
+    return replace(grid, notes=(*grid.notes, *(f"{listed(methods, 99)}: {note}." for note, methods in said.items())))
 
 
 def nll_differences(table: "ScoreTable") -> list[Difference]:
@@ -210,8 +246,9 @@ def _calibration_picture(comparison: "Comparison", table: "ScoreTable", look: di
     }
     if not rows:
         return []
+    pit = "randomised PIT" if comparison.task == "count" else "PIT"
     caption = (
-        "Calibration. Left: histogram of the predictive distribution function at the test targets (PIT). Right: how "
+        f"Calibration. Left: histogram of the predictive distribution function at the test targets ({pit}). Right: how "
         "much more of the test points the central intervals cover than they promise. Grey: where a right method lies "
         f"with probability 95 %, for the {min(row.points for row in rows.values())} test points of one seed; seeds are "
         "pooled."

@@ -59,6 +59,11 @@ def section(comparison: "Comparison", look: dict[str, Style]) -> Section:
 
 
 def _nothing(comparison: "Comparison") -> str:
+    if comparison.task != "regression" and not comparison.reference_failures:
+        return (
+            "There is no sample from a posterior to compare with, so nothing is said about the truth: none was asked "
+            "for, or no belief has a head that can be sampled."
+        )
     reasons = list(dict.fromkeys(comparison.reference_failures.values()))
     said = f"it failed: {listed(reasons)}" if reasons else "none was asked for"
     return f"There is no sample from a posterior to compare with: {said}. Nothing can be said about the truth here."
@@ -167,7 +172,8 @@ def _picture(comparison: "Comparison", found: "Findings[AgreementReport]", look:
 
 
 def _marginals(comparison: "Comparison", method: str, seed: int) -> list[Marginal]:
-    layer: Any = comparison.layer(method, seed)
+    k = comparison.seeds.index(seed)
+    layer: Any = comparison.layer(method, seed) or comparison.fits[method].sampled_layer(k, comparison.splits[k])
     draws = comparison.references[method, seed].weights.reshape(-1, layer.mean.size)
     return marginals(draws, layer.mean, np.diag(layer.covariance))
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from corners.comparison.scores._base import Direction, Task
+from corners.study.inspection import LATENTS
 from corners.study.published import Published
 from corners.study.results import Results
 from corners.types import Array
@@ -23,6 +25,17 @@ class Quantity:
     heading: str
     unit: str
     nominal: float | None = None
+    higher: bool = False
+
+    @property
+    def direction(self) -> Direction:
+        """What is better."""
+        return "nominal" if self.nominal is not None else "higher" if self.higher else "lower"
+
+    @property
+    def aim(self) -> str:
+        """What is better, in words."""
+        return f"{self.direction} is better" if self.nominal is None else f"nearer to {self.nominal:g} is better"
 
     @property
     def in_nats(self) -> bool:
@@ -30,15 +43,21 @@ class Quantity:
         return self.unit.startswith("nats")
 
 
-NATS, TARGET = "nats per point", "target units"
+NATS, TARGET, SHARE = "nats per point", "target units", "share of points"
 QUANTITIES = {
     each.name: each
     for each in (
         Quantity("nll", "NLL", NATS),
         Quantity("rmse", "RMSE", TARGET),
         Quantity("crps", "CRPS", TARGET),
-        Quantity("calibration_error", "calibration error", "share of points"),
-        Quantity("coverage", "coverage of the 90 % interval", "share of points", 0.9),
+        Quantity("calibration_error", "calibration error", SHARE),
+        Quantity("coverage", "coverage of the 90 % interval", SHARE, 0.9),
+        Quantity("accuracy", "accuracy", SHARE, higher=True),
+        Quantity("brier", "Brier score", "squared probability"),
+        Quantity("ece", "ECE", SHARE),
+        Quantity("adaptive_ece", "adaptive ECE", SHARE),
+        Quantity("classwise_ece", "classwise ECE", SHARE),
+        Quantity("selective_area", "area under the selective-prediction curve", "error rate"),
         Quantity("oracle_nll", "oracle NLL", NATS),
         Quantity("nll_moment_matched", "NLL, moment-matched", NATS),
         Quantity("prior_precision", "prior precision", "1 / weight variance"),
@@ -89,6 +108,26 @@ class View:
     def datasets(self, row: "RowSpec") -> tuple[str, ...]:
         """Data sets on which the study plans the row."""
         return tuple(dataset for dataset in self.study.datasets if row in self.study.rows_of(dataset))
+
+    def task(self, dataset: str) -> Task | None:
+        """What the targets of a data set are, by the scores that are kept of it; None where nothing is."""
+        marks: dict[Task, str] = {"classification": "accuracy", "count": "pit_0", "regression": "nll"}
+        rows = self.study.rows_of(dataset)
+        found = (task for task, name in marks.items() if any(self.has(row.name, dataset, name) for row in rows))
+        return next(found, None)
+
+    @cached_property
+    def tasks(self) -> frozenset[Task]:
+        """Tasks of the data sets that have results."""
+        return frozenset(task for dataset in self.study.datasets if (task := self.task(dataset)) is not None)
+
+    def one_versus_all(self) -> tuple[str, ...]:
+        """Labels of the rows with several latent functions a point somewhere."""
+        return tuple(
+            self.labels[row.name]
+            for row in self.rows
+            if any(self.has(row.name, dataset, LATENTS) for dataset in self.datasets(row))
+        )
 
     def has(self, row: str, dataset: str, name: str) -> bool:
         """Whether any seed of the row has the quantity."""

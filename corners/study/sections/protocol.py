@@ -9,6 +9,7 @@ from corners.comparison.document import Section
 from corners.comparison.grid import Grid, number, whole, words
 from corners.comparison.sections._wording import listed, several
 from corners.protocols import PROTOCOLS, Protocol, get_protocol
+from corners.study.heads import Head
 from corners.study.sections._view import View
 
 ALL, DIGITS = 99, 12
@@ -75,7 +76,8 @@ def _rows_grid(view: View) -> Grid:
     rows = []
     for row in view.rows:
         hidden = view.study.hidden if row.hidden is None else row.hidden
-        changes = [shown(each) for each in (row.options, row.protocol) if each]
+        changes = [*_head_words(row.head), *(["one prior precision for all classes"] if row.shared_precision else [])]
+        changes += [shown(each) for each in (row.options, row.protocol) if each]
         rows.append(
             (
                 words(view.labels[row.name]),
@@ -90,12 +92,34 @@ def _rows_grid(view: View) -> Grid:
     return Grid("Rows of the study", headings, tuple(rows))
 
 
+def _heads(view: View) -> tuple[str, ...]:
+    """Which head a cell has where nothing names one; of regression alone there is nothing to say."""
+    if view.study.head is not None:
+        return (
+            f"Head of the cells where no row or data set names another: {'; '.join(_head_words(view.study.head))}.",
+        )
+    if not view.tasks - {"regression"}:
+        return ()
+    return (
+        "Cells have the head of their table where nothing names one: Gaussian for numbers, Poisson for counts, probit "
+        "for two classes, one-versus-all for more.",
+    )
+
+
+def _head_words(head: Head | None) -> list[str]:
+    """The head with its options, where one is named."""
+    if head is None:
+        return []
+    named = [f"head = {shown(head.name)}"] if head.name is not None else []
+    return [*named, *([shown(head.options)] if head.options else [])]
+
+
 def _datasets_grid(view: View) -> tuple[Grid, ...]:
     rows = []
     for dataset in view.study.datasets:
         spec = view.study.dataset(dataset)
         seeds = sorted({len(view.study.seeds_of(dataset, row.name)) for row in view.study.rows_of(dataset)})
-        changes = [shown(spec.protocol)] if spec.protocol else []
+        changes = [*_head_words(spec.head), *([shown(spec.protocol)] if spec.protocol else [])]
         changes += ["features are the inputs"] if spec.backbone == "identity" else []
         points = view.results.frame.loc[view.results.frame["dataset"] == dataset, "n_test"]
         tested = whole(float(points.median())) if len(points) else number(None)
@@ -150,6 +174,7 @@ def _answers(view: View) -> tuple[str, ...]:
         f"{several(len(study.rows), 'row')} on {several(len(study.datasets), 'data set')} under the protocol "
         f"{study.protocol.name}, seeds {study.seeds[0]} to {study.seeds[-1]} where nothing else is said; each seed "
         "sets the split, where a data set has none of its own, and the initial weights.",
+        *_heads(view),
         f"{several(len(view.results.frame), 'fit')}, {when} {source}; {number(seconds / 3600.0, 2).text} hours of wall "
         "time over all cells.",
     )

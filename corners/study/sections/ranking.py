@@ -8,6 +8,7 @@ from corners.comparison.grid import Grid, number, whole, words
 from corners.comparison.paired import CAVEAT, Ranking, rank
 from corners.comparison.ranks import friedman_test, mean_ranks, nemenyi_critical_difference
 from corners.comparison.sections._wording import listed, p_value, picture, several
+from corners.study.inspection import ONE_VERSUS_ALL
 from corners.study.results import seed_difference
 from corners.study.sections._tables import Line, column_decimals, grouped_grids, mean_cells
 from corners.study.sections._view import View
@@ -31,11 +32,18 @@ def section(view: View) -> Section | None:
     notes = (
         f"Mean over seeds ± its standard error. Test: {CAVEAT}. Rows with fewer seeds than the others of a data set "
         "have no mark.",
+        *one_versus_all_note(view),
     )
     grids = (*grouped_grids(view, "NLL, nats per point; lower is better", lines, notes), *_ranks_grid(view))
     pictures = (*_difference_picture(view, rankings), *_rank_picture(view))
     title = "Which row predicts best, and is the difference real?"
     return Section("ranking", title, _answers(view, rankings), grids, pictures)
+
+
+def one_versus_all_note(view: View) -> tuple[str, ...]:
+    """What the numbers of one-versus-all rows are, where there are such rows."""
+    rows = view.one_versus_all()
+    return (f"{'; '.join(rows)}: {ONE_VERSUS_ALL}.",) if rows else ()
 
 
 def nll_rankings(view: View) -> dict[str, Ranking]:

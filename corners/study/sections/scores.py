@@ -1,4 +1,4 @@
-"""What do the other scores say: error of the mean, CRPS, calibration and coverage?"""
+"""What do the other scores say: error of the mean, CRPS, calibration and coverage, or accuracy, Brier score and ECE?"""
 
 import numpy as np
 
@@ -11,13 +11,26 @@ from corners.study.sections._tables import Line, column_decimals, grouped_grids,
 from corners.study.sections._view import View, quantity
 from corners.types import Array
 
-NAMES = ("rmse", "crps", "calibration_error", "coverage")
+NAMES = (
+    *("rmse", "crps", "calibration_error", "coverage"),
+    *("accuracy", "brier", "ece", "adaptive_ece", "classwise_ece"),
+)
 MOST_CURVES = 8
-READING = (
+OF_NUMBERS = (
     "RMSE sees only the predictive mean; CRPS the whole distribution, mildly. Calibration error and coverage say "
     "whether the stated uncertainty is honest, not whether it is small.",
     "A calibration curve shows which share of the test points the central intervals of each level cover: below the "
     "diagonal the intervals are too narrow, above it too wide.",
+)
+OF_COUNTS = (
+    "Of counts the intervals are those of the randomised PIT, since whole counts could only be covered too often. The "
+    "RMSE is that of the mean, which a wide belief about a log rate can make very large.",
+)
+OF_CLASSES = (
+    "Accuracy sees only the predicted class; the Brier score, between 0 and 2 over all classes, sees every probability "
+    "and punishes confident errors mildly. ECE compares confidence and accuracy in ten bins of equal width, adaptive "
+    "ECE in bins of equal counts, classwise ECE does so for the probability of every class. On few test points a right "
+    "method does not score zero.",
 )
 
 
@@ -38,27 +51,30 @@ def section(view: View) -> Section | None:
     if not grids:
         return None
     title = "What do the other scores say?"
-    return Section("scores", title, _answers(view), grids, _pictures(view), READING)
+    return Section("scores", title, _answers(view), grids, _pictures(view), _reading(view))
+
+
+def _reading(view: View) -> tuple[str, ...]:
+    parts = (({"regression", "count"}, OF_NUMBERS), ({"count"}, OF_COUNTS), ({"classification"}, OF_CLASSES))
+    return tuple(text for tasks, texts in parts if tasks & view.tasks for text in texts)
 
 
 def _marks(view: View, name: str) -> dict[tuple[str, str], str]:
-    nominal = quantity(name).nominal
-    marks = {}
+    known, marks = quantity(name), {}
     for dataset in view.study.datasets:
         values = view.ranked(dataset, name)
-        ranking = rank(values, direction="lower" if nominal is None else "nominal", nominal=nominal) if values else None
+        ranking = rank(values, direction=known.direction, nominal=known.nominal) if values else None
         marks |= {(dataset, each.method): each.mark for each in (ranking.standings if ranking else ())}
     return marks
 
 
 def _grids(view: View, name: str) -> tuple:
     known, decimals, marks = quantity(name), column_decimals(view, name), _marks(view, name)
-    aim = "lower is better" if known.nominal is None else f"nearer to {known.nominal:g} is better"
 
     def lines(rows: tuple) -> list[Line]:
         return [(view.labels[row.name], mean_cells(view, row, name, decimals, marks)) for row in rows]
 
-    return grouped_grids(view, f"{sentence_case(known.heading)}, {known.unit}; {aim}", lines)
+    return grouped_grids(view, f"{sentence_case(known.heading)}, {known.unit}; {known.aim}", lines)
 
 
 def _answers(view: View) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from corners.baselines.deep_ensemble import DeepEnsemble
 from corners.baselines.map import Map
 from corners.data.batch import stack_splits
 from corners.errors import SpecError
+from corners.likelihoods.gaussian import Gaussian
 from corners.method import FitStatus, Trace
 from corners.optimise import Outcome
 from corners.protocols import Protocol
@@ -77,9 +78,9 @@ def test_the_penalty_is_scored_by_the_mixture_not_by_its_members():
     method, penalties, members = ensemble(2, (0.5, 2.0)), 2, 2
     data, _ = stack_splits(SPLITS, scale_targets=True)
     tiled = data.select(torch.arange(2).repeat(4))
-    params = method._init(tiled, generators(*range(8))) | {"weights": 2.0 * normal(3, 8, 3)}
+    params = method._init(Gaussian(), tiled, generators(*range(8))) | {"weights": 2.0 * normal(3, 8, 3)}
     outcome = Outcome(params, [0] * 8, [0.0] * 8, [FitStatus("converged")] * 8, Trace(np.zeros(0)), False)
-    found = method._scores(method._problem(tiled, SEEDS * 4, 3), outcome, 2)
+    found = method._scores(method._problem(Gaussian(), tiled, SEEDS * 4, 3), outcome, 2)
     hidden, targets = MLP(3).features(params, tiled.validation.inputs).numpy(), tiled.validation.targets.numpy()
     scale = np.exp(0.5 * params["log_noise_var"].numpy())
     for c in range(penalties):
@@ -139,8 +140,8 @@ class WithABrokenStart(DeepEnsemble):
 
     broken: tuple[int, ...] = ()
 
-    def _init(self, data, generators):
-        params = super()._init(data, generators)
+    def _init(self, head, data, generators):
+        params = super()._init(head, data, generators)
         params["weights"][list(self.broken)] = np.nan
         return params
 

@@ -11,8 +11,9 @@ from scipy import stats
 
 from corners.backbones.identity import Identity
 from corners.backbones.mlp import MLP
+from corners.baselines._laplace_layer import REMEDY, maximise_evidence
 from corners.baselines._peers import import_peer
-from corners.baselines.laplace import REMEDY, Laplace, TrainedLayer, _maximise_evidence
+from corners.baselines.laplace import Laplace, TrainedLayer
 from corners.baselines.map import Map
 from corners.data.split import Part, Split
 from corners.data.standardiser import Standardiser
@@ -145,13 +146,13 @@ def test_the_librarys_evidence_is_the_dense_density_at_the_optimum_and_lower_els
 def test_a_precision_that_runs_away_is_said():
     """Zero weights: the evidence grows with the precision for ever."""
     for structure in ("diag", "full"):
-        assert "ran away" in " ".join(_maximise_evidence(layer(np.zeros(2)).posterior(laplace, structure)))
-    assert _maximise_evidence(layer(np.array([1.0, -1.0])).posterior(laplace, "full")) == ()
+        assert "ran away" in " ".join(maximise_evidence(layer(np.zeros(2)).posterior(laplace, structure)))
+    assert maximise_evidence(layer(np.array([1.0, -1.0])).posterior(laplace, "full")) == ()
 
 
 def test_an_evidence_that_is_not_maximal_yet_is_said(monkeypatch):
-    monkeypatch.setattr("corners.baselines.laplace.EVIDENCE_STEPS", 5)
-    remarks = _maximise_evidence(layer(np.array([0.05, -0.05])).posterior(laplace, "full"))
+    monkeypatch.setattr("corners.baselines._laplace_layer.EVIDENCE_STEPS", 5)
+    remarks = maximise_evidence(layer(np.array([0.05, -0.05])).posterior(laplace, "full"))
     assert remarks == ("evidence is not maximal yet: 5 steps in the log precision were not enough",)
 
 

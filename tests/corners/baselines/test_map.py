@@ -60,7 +60,7 @@ def test_with_noise_from_validation_it_minimises_half_the_squared_residuals():
     data, _ = stack_splits(SPLITS, scale_targets=False)
     backbone = MLP(3)
     method = Map(backbone, noise="validation", scale_targets=False)
-    params = method._init(data, generators(1, 2))
+    params = method._init(Gaussian(), data, generators(1, 2))
     problem = MapProblem(backbone, Gaussian(), data, real(0.3, 4.0), 0.07, noise="validation")
     leaves = {name: value.clone().requires_grad_() for name, value in params.items() if name != "log_noise_var"}
     own = params | leaves
@@ -106,8 +106,8 @@ def test_nothing_of_training_depends_on_the_validation_noise():
         data, _ = stack_splits(SPLITS, scale_targets=True)
         part = PartBatch(data.validation.inputs, factor * data.validation.targets)
         moved = SplitBatch(data.train, part, data.test, data.log_scale)
-        problem = method._problem(moved, [5, 6], 3)
-        params = method._init(moved, generators(5, 6))
+        problem = method._problem(Gaussian(), moved, [5, 6], 3)
+        params = method._init(Gaussian(), moved, generators(5, 6))
         problem_params.append((problem.objective(params, 0)[0], problem.scored(params)["log_noise_var"]))
     (one, noise), (other, larger) = problem_params
     assert torch.equal(one, other) and bool((larger > noise + 0.5).all())
@@ -167,7 +167,7 @@ def test_the_penalties_of_one_seed_start_from_one_network():
     """Otherwise the grid would compare starts, not penalties."""
     data, _ = stack_splits(SPLITS, scale_targets=True)
     tiled = data.select(torch.arange(2).repeat(3))
-    params = Map(MLP(3))._init(tiled, [g for _ in range(3) for g in generators(5, 6)])
+    params = Map(MLP(3))._init(Gaussian(), tiled, [g for _ in range(3) for g in generators(5, 6)])
     for value in params.values():
         assert torch.equal(value[:2], value[2:4]) and torch.equal(value[:2], value[4:])
 

@@ -9,8 +9,9 @@ from scipy import stats
 
 from corners.backbones.identity import Identity
 from corners.backbones.mlp import MLP
+from corners.baselines._dropout import PREDICTION, TRAINING, DropoutProblem, uniforms
 from corners.baselines.map import Map
-from corners.baselines.mc_dropout import PREDICTION, TRAINING, DropoutProblem, McDropout, uniforms
+from corners.baselines.mc_dropout import McDropout
 from corners.data.batch import stack_splits
 from corners.errors import SpecError
 from corners.likelihoods.gaussian import Gaussian

@@ -144,7 +144,8 @@ def test_collapsed_noise_is_said():
     part = Part(x, 3.0 * x[:, 0])
     likelihood = Gaussian(log_noise_var_floor=-2.0)
     schedule = Schedule(0.05, 400, 100, 1e-9)
-    fit = MeanVariance(Identity(), likelihood, (1e-6,), 0.0, schedule).fit([Split(part, part, part, "line")], [5])
+    options = {"penalty_grid": (1e-6,), "backbone_penalty": 0.0, "schedule": schedule}
+    fit = MeanVariance(Identity(), likelihood=likelihood, **options).fit([Split(part, part, part, "line")], [5])
     assert "noise collapsed: the variance is at its floor at 12 of 12 training points" in fit.statuses[0].sentence
     assert_close(fit.predict(x).variance, np.full(12, np.exp(-2.0) * part.targets.var()))
     noisy = MeanVariance(MLP(3), schedule=SHORT).fit(SPLITS, [5, 6])

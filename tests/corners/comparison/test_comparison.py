@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from corners.comparison.agreement import AgreementReport
-from corners.comparison.comparison import TABLE_SCORES
 from corners.comparison.identifiability import IdentifiabilityReport
 from corners.comparison.ordering import OrderingReport
+from corners.comparison.table import TABLE_SCORES
 from corners.errors import SpecError, UnknownNameError
 from tests.corners.comparison.fakes import SEEDS, LinearFit, comparison
+
+NAMES = TABLE_SCORES["regression"]
 
 
 def test_one_split_and_one_replicate_a_seed_are_demanded():
@@ -46,7 +48,7 @@ def test_dataframe_and_xarray_hold_the_scores_of_every_seed():
     frame, data = result.to_dataframe(), result.to_xarray()
     assert list(data.dims) == ["fit", "seed", "score"]
     for method, k in result.usable():
-        for name in TABLE_SCORES:
+        for name in NAMES:
             score = result.score(name, method, k)
             assert score is not None
             rows = frame.query("method == @method and score == @name and seed == @SEEDS[@k]")
@@ -54,7 +56,7 @@ def test_dataframe_and_xarray_hold_the_scores_of_every_seed():
             cell = data.sel(fit=method, seed=SEEDS[k], score=name)
             assert cell["mean"].item() == score.mean and cell["se"].item() == score.se
             assert cell["unit"].item() == score.unit == rows["unit"].item()
-    assert len(frame) == 4 * 3 * len(TABLE_SCORES) - 2 * len(TABLE_SCORES)  # the absent method has no seeds
+    assert len(frame) == 4 * 3 * len(NAMES) - 2 * len(NAMES)  # the absent method has no seeds
     assert np.isnan(data["mean"].sel(fit="point", seed=SEEDS[0])).all()
     assert "its library is not installed" in data.attrs["unavailable"]
     status = frame.query("method == 'point' and seed == 5")["status"].unique()

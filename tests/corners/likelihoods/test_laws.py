@@ -1,13 +1,19 @@
-"""The likelihood laws over every registered likelihood."""
+"""The likelihood laws over every registered likelihood, and over several Gaussian outputs."""
 
 import pytest
 
+from corners.beliefs import InverseGammaPrior
 from corners.likelihoods import LIKELIHOODS
+from corners.likelihoods.gaussian import Gaussian
 from tests.support.laws import likelihood_laws as laws
 
+OUTPUTS = "gaussian of two outputs"
 
-@pytest.fixture(params=LIKELIHOODS.names())
+
+@pytest.fixture(params=[*LIKELIHOODS.names(), OUTPUTS])
 def likelihood(request):
+    if request.param == OUTPUTS:
+        return Gaussian(noise_scale=0.7, hyperprior=InverseGammaPrior(), outputs=2)
     member = LIKELIHOODS.get(request.param).example()
     assert member.name == request.param
     return member

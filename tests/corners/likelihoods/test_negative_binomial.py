@@ -70,3 +70,14 @@ def test_a_size_that_is_none_is_refused(size):
 def test_targets_that_are_no_counts_are_refused():
     with pytest.raises(DataError, match="counts must be whole numbers"):
         NegativeBinomial().init(real(0.0, 0.5)[None])
+
+
+def test_the_slope_in_the_size_is_stated_and_is_the_derivative():
+    """Stated, so that a learned size needs no autograd through the nodes; the normaliser has its own."""
+    targets, latent = torch.arange(6.0).double() * 3.0, normal(4, 5, 6)
+    log_size = torch.tensor([0.7]).double().requires_grad_()
+    density = NegativeBinomial().density(targets, log_size)
+    each = [value for row in latent for value in density.kernel(row)]
+    slopes = torch.stack([torch.autograd.grad(value, log_size, retain_graph=True)[0][0] for value in each])
+    assert_close(density.by_parameters(latent)[0].flatten(), slopes)
+    assert_close(density.value(latent) - density.kernel(latent), density.normaliser().expand(5, -1))

@@ -11,7 +11,7 @@ import pytest
 
 from corners.data.loading import load
 from corners.study.cells import fingerprint
-from corners.study.plan import regression_splits
+from corners.study.plan import table_splits
 from corners.study.spec import Cell, StudySpec, read_study
 from corners.study.store import Store
 
@@ -130,7 +130,7 @@ def write_cell(cell: Cell, generator: np.random.Generator, *, skip: Sequence[int
     data = load(cell.dataset)
     content: Mapping[str, object] = {
         "format": 1,
-        "fingerprint": fingerprint(cell, data, regression_splits(data, [5])[0].kind),
+        "fingerprint": fingerprint(cell, data, table_splits(data, [5])[0].kind),
         "dataset": cell.dataset,
         "row": cell.row,
         "seeds": list(cell.seeds),

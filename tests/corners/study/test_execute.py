@@ -19,7 +19,8 @@ from corners.predictive.gaussian import GaussianPredictive
 from corners.predictive.mixture import MixturePredictive
 from corners.study import cells, make_method, method_names
 from corners.study.cells import fingerprint, spec_facts
-from corners.study.execute import Failure, Job, replicate_record, run_cell, score_values
+from corners.study.execute import Failure, Job, replicate_record, run_cell
+from corners.study.scoring import score_values
 from tests.architecture.sources import in_fresh_python
 from tests.corners.study.studies import HEAD, ROWS, small_study, written
 
@@ -121,7 +122,7 @@ def test_the_numbers_are_those_of_the_fit_itself(cell):
     found = run_cell(job_of(cell))
     data = load("linear")
     splits = [random_split(data, seed) for seed in cell.seeds]
-    fit = cell.recipe.method.fit(splits, cell.seeds)
+    fit = cell.recipe(data).method.fit(splits, cell.seeds)
     for k, (split, record) in enumerate(zip(splits, found["records"], strict=True)):
         predictive = fit.predict(split.test.inputs, replicate=k)
         terms = -stats.norm.logpdf(split.test.targets, predictive.mean, np.sqrt(predictive.variance))
@@ -307,19 +308,20 @@ def test_every_method_reads_as_what_it_is(name):
 # Options
 
 
-def row_with(tmp_path, method: str, options: str):
+def recipe_of(tmp_path, method: str, options: str):
+    """The recipe of a row with options on the first table of the study."""
     text = f"{HEAD}[[rows]]\nname = 'own'\nmethod = '{method}'\noptions = {options}\n"
-    return small_study(tmp_path, text).cells()[0]
+    return small_study(tmp_path, text).cells()[0].recipe(load("linear"))
 
 
 def test_options_become_fields_of_the_method(tmp_path):
-    assert row_with(tmp_path, "nuts", "{ draws = 600 }").recipe.method.draws == 600
-    laplace = row_with(tmp_path, "laplace", "{ precision_grid = [1, 2.5] }").recipe.method
+    assert recipe_of(tmp_path, "nuts", "{ draws = 600 }").method.draws == 600
+    laplace = recipe_of(tmp_path, "laplace", "{ precision_grid = [1, 2.5] }").method
     assert laplace.precision_grid == (1.0, 2.5)
     vbll = [
-        row_with(
+        recipe_of(
             tmp_path, "vbll", f"{{ start = 'as_published', regularisation_weight = {given} }}"
-        ).recipe.method.regularisation_weight
+        ).method.regularisation_weight
         for given in ("2", "[0.1, 1]", '"none"')
     ]
     assert vbll == [2.0, (0.1, 1.0), None]
@@ -346,4 +348,4 @@ def test_options_become_fields_of_the_method(tmp_path):
 )
 def test_options_that_a_method_does_not_take(tmp_path, method, options, message):
     with pytest.raises(SpecError, match=message):
-        _ = row_with(tmp_path, method, options).recipe
+        recipe_of(tmp_path, method, options)

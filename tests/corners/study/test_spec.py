@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from corners.data.loading import load
 from corners.errors import CornersError, DataError, SpecError
 from corners.protocols import get_protocol
 from corners.study.spec import read_study
@@ -143,9 +144,8 @@ def test_where_the_results_go(tmp_path):
 
 def test_a_study_goes_to_other_processes(full):
     cell = full.cells()[0]
-    assert cell.recipe.method.name == "scroll_dense"
-    copy = pickle.loads(pickle.dumps(cell))
-    assert copy == cell and "recipe" not in vars(copy)
+    assert cell.recipe(load(cell.dataset)).method.name == "scroll_dense"
+    assert pickle.loads(pickle.dumps(cell)) == cell
 
 
 ROW = "[[rows]]\nname = 'map'\n"
@@ -244,3 +244,75 @@ assert not heavy, heavy
 """
     done = in_fresh_python(code)
     assert done.returncode == 0, done.stderr
+
+
+# Heads
+
+
+HEADS = """
+head = "student_t"
+[dataset.sine]
+head = "gaussian"
+head_options = { noise_scale = 0.5 }
+[[rows]]
+name = "scroll_none"
+[[rows]]
+name = "heavy"
+method = "scroll_diagonal"
+head = "student_t"
+head_options = { df = 7 }
+"""
+
+
+def likelihoods(study) -> dict:
+    return {
+        (cell.dataset, cell.row): cell.recipe(load(cell.dataset)).method.corner.likelihood
+        for cell in study.cells()
+        if cell.seeds[0] == 5
+    }
+
+
+def test_the_head_is_the_rows_then_the_data_sets_then_the_studys(tmp_path):
+    made = likelihoods(small_study(tmp_path, HEAD + HEADS))
+    assert {place: (each.name, getattr(each, "df", None)) for place, each in made.items()} == {
+        ("linear", "scroll_none"): ("student_t", 4.0),
+        ("sine", "scroll_none"): ("gaussian", None),
+        ("linear", "heavy"): ("student_t", 7.0),
+        ("sine", "heavy"): ("student_t", 7.0),
+    }
+    assert made["sine", "scroll_none"].noise_scale == 0.5
+
+
+@pytest.mark.parametrize(
+    ("added", "message"),
+    [
+        ("head = 'probitt'", r"row 'own', head: no head is called 'probitt'.*Did you mean 'probit'"),
+        ("head = 3", "row 'own', head: got 3; allowed is a text"),
+        ("method = 'map'\nhead = 'student_t'", "row 'own': map has a head of its own"),
+        ("method = 'map'\nshared_precision = true", "row 'own': map has a head of its own"),
+    ],
+)
+def test_heads_that_are_refused_when_the_file_is_read(tmp_path, added, message):
+    method = "" if "method" in added else "method = 'scroll_none'\n"
+    with pytest.raises(CornersError, match=message):
+        small_study(tmp_path, f"{HEAD}[[rows]]\nname = 'own'\n{method}{added}\n")
+
+
+@pytest.mark.parametrize(
+    ("added", "message"),
+    [
+        ("head = 'probit'", r"row 'own' on 'linear': head 'probit' is not for regression; .*gaussian, student_t"),
+        ("head = 'student_t'\nhead_options = { nu = 3 }", "row 'own' on 'linear': head_options: no option of head"),
+        ("shared_precision = true", "row 'own' on 'linear': .*one here"),
+    ],
+)
+def test_heads_that_are_refused_for_the_table(tmp_path, added, message):
+    cell = small_study(tmp_path, f"{HEAD}[[rows]]\nname = 'own'\nmethod = 'scroll_none'\n{added}\n").cells()[0]
+    with pytest.raises(SpecError, match=message):
+        cell.recipe(load("linear"))
+
+
+def test_a_row_of_another_task_names_the_methods_for_the_table(tmp_path):
+    cell = small_study(tmp_path, HEAD.replace('"linear"', '"iris"') + "[[rows]]\nname = 'map'\n").cells()[0]
+    with pytest.raises(SpecError, match=r"row 'map' on 'iris': 'map' is for regression tables.*softmax"):
+        cell.recipe(load("iris"))

@@ -19,7 +19,10 @@ LARGEST_COUNT = 40
 def targets_of(likelihood: Likelihood) -> Tensor:
     """Targets the likelihood can see: its own ``example_targets`` where it has some, else real numbers."""
     own = getattr(likelihood, "example_targets", None)
-    return own((COUNT, ROWS)) if own is not None else 1.4 * normal(21, COUNT, ROWS) + 0.3
+    if own is not None:
+        return own((COUNT, ROWS))
+    outputs = likelihood.target_columns
+    return 1.4 * normal(21, *((COUNT, ROWS) if outputs == 1 else (COUNT, outputs, ROWS))) + 0.3
 
 
 def setting(likelihood: Likelihood) -> tuple[Params, Tensor, Marginals]:
@@ -153,7 +156,8 @@ def check_predictive_is_the_partition(likelihood: Likelihood, mean: float, scale
     """The predictive's density at a target is ``exp(log_partition) / scale`` in original units, and integrates to 1.
 
     Labels and counts have no other units: a transform is refused, and probabilities sum to 1. For K > 1 latent
-    functions the partition need not be normalised, and the predictive is ``log_predictive`` instead.
+    functions the partition need not be normalised, and the predictive is ``log_predictive`` instead. That of P outputs
+    is joint: ``log scale`` counts for each, and every marginal has its own mass.
     """
     params, targets, marginals = setting(likelihood)
     single = likelihood.latents == 1
@@ -165,10 +169,15 @@ def check_predictive_is_the_partition(likelihood: Likelihood, mean: float, scale
             with pytest.raises(SpecError, match="target_mean must be 0 and target_scale 1"):
                 likelihood.predictive(own, at, mean, scale)
             continue
-        predictive = likelihood.predictive(own, at, mean, scale)
-        original = mean + scale * targets[k].numpy()
-        assert_close(predictive.log_prob(original), expected[k].numpy() - np.log(scale))
-        check_mass(predictive, likelihood.task)
+        original, outputs = (mean + scale * targets[k].numpy()).T, likelihood.target_columns
+        if outputs == 1:
+            predictive = likelihood.predictive(own, at, mean, scale)
+            check_mass(predictive, likelihood.task)
+        else:
+            predictive = likelihood.joint_predictive(own, at, mean, scale)
+            for p in range(outputs):
+                check_mass(predictive.output(p), likelihood.task)
+        assert_close(predictive.log_prob(original), expected[k].numpy() - outputs * np.log(scale))
 
 
 def check_mass(predictive, task: str) -> None:
@@ -224,7 +233,7 @@ def check_replicates_are_apart(likelihood: Likelihood) -> None:
 def check_constant_targets_start_finite(likelihood: Likelihood) -> None:
     """Targets that do not vary (or a single one) leave a finite start within its bounds."""
     targets = targets_of(likelihood)
-    for constant in (targets[:, :1].expand(-1, ROWS), targets[:, :1]):
+    for constant in (targets[..., :1].expand_as(targets), targets[..., :1]):
         params = likelihood.init(constant.clone())
         for name, (low, high) in likelihood.bounds().items():
             assert bool(params[name].isfinite().all() and (params[name] >= low).all() and (params[name] <= high).all())
