@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import optimize, special
@@ -58,7 +58,7 @@ def fit_temperature(predictive: CategoricalPredictive, part: "Part") -> Temperat
     if not math.isfinite(before):
         return Temperature(1.0, ("temperature not fitted: validation NLL is infinite at every temperature",))
     low, high = map(math.log, BOUNDS)
-    found = optimize.minimize_scalar(nll, bounds=(low, high), method="bounded", options={"xatol": 1e-8})
+    found: Any = optimize.minimize_scalar(nll, bounds=(low, high), method="bounded", options={"xatol": 1e-8})
     candidates = {0.0: before, low: nll(low), high: nll(high), float(found.x): float(found.fun)}
     best = min(candidates, key=lambda each: candidates[each])
     value = math.exp(best)

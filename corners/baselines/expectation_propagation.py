@@ -70,7 +70,7 @@ class ExpectationPropagationFit(Fit):
         return {"prior_precision": layer.prior_precision, "log_evidence": layer.log_evidence}
 
     def _usable(self, replicate: int) -> EPLayer:
-        if replicate not in self.layers:
+        if replicate not in self.layers or not self.statuses[replicate].usable:
             raise SpecError(f"{self.method}, seed {self.seeds[replicate]}: {self.statuses[replicate].sentence}")
         return self.layers[replicate]
 

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from inference.truth.priors import Hyperpriors
     from inference.truth.reference import ReferencePosterior
 
-THINNED, THINNED_STUDENT_T = 500, 200
+THINNED, THINNED_MORE = 500, 200
 """Draws kept for predictions, evenly spaced over all chains: a mixture of 4000 components costs without gain.
 
-Of Student-t components fewer, since their distribution function costs ten times a Gaussian's.
+Of Student-t and negative binomial components fewer: their distribution functions cost ten times a Gaussian's.
 """
 GAUSSIAN, CLOSED_HOST = "gaussian", "sequential"
 
@@ -145,7 +145,7 @@ def _mixture(
         noise_var = (layer.target_scale * scale[kept, None]) ** 2
         return MixturePredictive(means, np.broadcast_to(noise_var, means.shape).copy())
     latent, drawn = reference.latent_draws(features), reference.parameters()
-    kept = _kept(len(latent), THINNED_STUDENT_T if layer.likelihood == "student_t" else THINNED)
+    kept = _kept(len(latent), THINNED_MORE if layer.likelihood in ("student_t", "negative_binomial") else THINNED)
     latent, drawn = latent[kept], {name: values[kept] for name, values in drawn.items()}
     if layer.likelihood == "student_t":
         locations = layer.target_mean + layer.target_scale * latent

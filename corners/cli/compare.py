@@ -118,6 +118,7 @@ def _checked_sources(
     """Every table, after all that can be refused has been looked at: nothing is trained for a run that cannot end."""
     from corners.comparison.comparison import check_writable
     from corners.study import Head, Target, method_names, table_splits
+    from corners.study.heads import make_likelihood
     from corners.study.methods import make_methods
 
     if options["target"] is not None and not any(name.endswith(FILES) for name in (*data, options["test_data"] or "")):
@@ -132,6 +133,7 @@ def _checked_sources(
     seeds = range(options["first_seed"], options["first_seed"] + options["seeds"])
     for source in sources:
         target = Target.of(table_splits(source, seeds))  # every table is looked at before the first one is trained on
+        make_likelihood(head, target)
         if names:
             make_methods(names, options["protocol"], None, 1, head=head, target=target)
     if folder is not None:

@@ -82,12 +82,17 @@ def command(
             scheduler=scheduler,
             listener=listener,
         )
-    if as_json:
-        print_json({"study": spec.name, **ending.to_dict()})
-    else:
-        click.echo("\n".join(ending_lines(spec.name, ending)))
+    _tell(spec.name, ending, as_json)
     if ending.interrupted or ending.failed:
         sys.exit(INTERRUPTED if ending.interrupted else 1)
+
+
+def _tell(name: str, ending: "Ending", as_json: bool) -> None:
+    """What the run did, as lines or as data."""
+    if as_json:
+        print_json({"study": name, **ending.to_dict()})
+    else:
+        click.echo("\n".join(ending_lines(name, ending)))
 
 
 class CellProgress(Progressing):

@@ -179,7 +179,10 @@ class Comparison:
 
         def other(name: str, each: int) -> "OrderingReport | str":
             k = self.seeds.index(each)
-            found = None if self.objectives is None else self.objectives(self.fits[name], k, self.splits[k])
+            try:
+                found = None if self.objectives is None else self.objectives(self.fits[name], k, self.splits[k])
+            except SpecError as error:
+                return str(error)
             return NO_BELIEF if found is None else ordering_of_belief(found)
 
         return self._ask(lambda layer, _: ordering(layer), ordering_grid, method, seed, other)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 COLLAPSED, STARVED, RUNAWAY, MOSTLY_SATURATED = 0.05, 0.99, 100.0, 0.5
 ATTENUATED = 0.1
 """Attenuation below which the residuals reach the features ten times weaker; theory 7.4 names no threshold."""
+LEVEL = 0.05
 WINDOW = 500.0
 DOUBLED = math.log(2.0)
 """A monotone rise smaller than this over the window is the end of convergence, not a runaway."""
@@ -222,6 +223,11 @@ def _depth(values: Values) -> str:
     return "; ".join(said)
 
 
+def _spread(values: Values) -> str:
+    p = _value(values, "precision_spread_p")
+    return f"the class precisions differ no more than by chance (p = {p:.2g})" if p > LEVEL else ""
+
+
 MODES: tuple[FailureMode, ...] = (
     FailureMode(
         "precision runaway",
@@ -252,6 +258,13 @@ MODES: tuple[FailureMode, ...] = (
         ("noise_share", "free_covariance"),
         _starvation,
         FREE_COVARIANCE,
+    ),
+    FailureMode(
+        "one-versus-all precisions",
+        "every class has a prior precision of its own, and they differ by sampling noise alone",
+        ("precision_spread_p",),
+        _spread,
+        "one precision shared by all classes",
     ),
     FailureMode(
         "early-stopping gap",

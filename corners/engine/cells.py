@@ -30,4 +30,7 @@ CELLS: dict[str, Cell] = {
     "mean_closed_dense_shared": Cell(
         "shared", "mean_closed", "dense", "ridge mean, in-sample residuals, free dense covariance"
     ),
+    "laplace_closed": Cell(
+        "shared", "laplace", "dense", "approximate: the Laplace approximation scores the data it was fitted to"
+    ),
 }

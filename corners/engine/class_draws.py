@@ -5,6 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from corners.beliefs import Marginals
+from corners.covariances._linalg import cholesky_or_nan
 from corners.engine.corner import Corner
 from corners.engine.fit import CornerFit
 from corners.predictive._base import Predictive
@@ -30,15 +31,23 @@ def class_draws(
     assert chosen is not None and not isinstance(predictive, Predictive)
     features = torch.tensor(fit.features(inputs, replicate=replicate), dtype=chosen.belief.mean.dtype)
     marginals = chosen.belief.marginals(fit.corner.latent_features(features))
-    mean, scale = marginals.mean.detach().double(), marginals.variance.detach().double().clamp(min=0.0).sqrt()
+    mean = marginals.mean.detach().double()
     generator = torch.Generator().manual_seed(fit.seeds[replicate])
     noise = torch.randn(count, *mean.shape, generator=generator, dtype=torch.float64)
-    latent = (mean + scale * noise).movedim(0, -2)
+    latent = (mean + _spread(marginals, noise)).movedim(0, -2)
     params = {name: value.detach().double() for name, value in chosen.params.items()}
     draws = latent.reshape(*mean.shape[:-1], count * mean.shape[-1])
     logs = [_log_probability(fit.corner, params, draws, k) for k in range(predictive.classes)]
     probabilities = torch.stack(logs, -1).exp().reshape(count, mean.shape[-1], predictive.classes)
     return (probabilities / probabilities.sum(-1, keepdim=True)).numpy()
+
+
+def _spread(marginals: Marginals, noise: Float[Tensor, "S *K N"]) -> Float[Tensor, "S *K N"]:
+    """Standard normal draws with the covariance of the latent values of each point."""
+    if marginals.coupling is None:
+        return marginals.variance.detach().double().clamp(min=0.0).sqrt() * noise
+    factor = cholesky_or_nan(marginals.coupling.covariance().detach().double())
+    return torch.einsum("njk,skn->sjn", factor, noise)
 
 
 def _log_probability(corner: Corner, params: dict[str, Tensor], latent: Tensor, label: int) -> Float[Tensor, " M"]:

@@ -235,13 +235,13 @@ def _refuse_family(corner: Corner) -> None:
     cavity, routing, family = corner.cavity, corner.routing, corner.covariance
     if corner.is_exact and family.name != "dense":
         raise ImpossibleCellError(
-            f"{cavity.name} cavity with closed routing is defined for covariance 'dense' only (theory 3.4); got "
-            f"{family.name!r}; use 'dense', or cavity 'shared' for a restricted family"
+            f"{cavity.name} cavity with {routing.name} routing is defined for covariance 'dense' only (theory 3.4), "
+            f"not {family.name!r}; use 'dense', or cavity 'shared' for a restricted family"
         )
     if routing.binds_covariance and family.name == "low_rank":
         raise ImpossibleCellError(
-            "closed routing needs the ELBO optimum of the family in closed form, and low_rank has none; use 'dense' or "
-            "'diagonal', or routing 'free'"
+            f"{routing.name} routing needs the ELBO optimum of the family in closed form, and low_rank has none; use "
+            "'dense' or 'diagonal', or routing 'free'"
         )
     if routing.binds_covariance and family.name == "kronecker" and corner.likelihood.latents > 1:
         raise ImpossibleCellError(

@@ -59,32 +59,40 @@ def named_cell(
         routing=Free(protocol.mean_start_var) if free_mean else cell.routing,
         covariance=_family(cell.covariance, protocol.covariance_start),
         likelihood=likelihood,
-        prior=Prior(
-            protocol.precision_start,
-            bounded=protocol.precision_bounded,
-            hyperprior=None if exact else _precision_prior(protocol),
-            evidence_tied=0 if exact or cell.routing == "mean_closed" else protocol.evidence_tied,
-            shared=shared_precision,
-        ),
+        prior=_prior(protocol, cell.routing, exact, shared_precision),
         backbone=backbone,
         jitter=0.0 if exact else protocol.jitter,
         backbone_penalty=protocol.backbone_penalty,
     )
-    schedule = Schedule(
+    return CornerMethod(
+        name,
+        corner,
+        _schedule(protocol),
+        scale_targets=protocol.scale_targets,
+        batch_size=protocol.batch_size if free_mean else None,
+        dtype=protocol.dtype,
+        reduction=protocol.reduction,
+    )
+
+
+def _prior(protocol: Protocol, routing: str, exact: bool, shared: bool) -> Prior:
+    """The prior of the weights; the exact corners take no hyperprior and tie nothing."""
+    return Prior(
+        protocol.precision_start,
+        bounded=protocol.precision_bounded,
+        hyperprior=None if exact else _precision_prior(protocol),
+        evidence_tied=0 if exact or routing == "mean_closed" else protocol.evidence_tied,
+        shared=shared,
+    )
+
+
+def _schedule(protocol: Protocol) -> Schedule:
+    return Schedule(
         protocol.learning_rate,
         protocol.max_steps,
         protocol.patience,
         protocol.threshold,
         stopping=protocol.stopping,
-    )
-    return CornerMethod(
-        name,
-        corner,
-        schedule,
-        scale_targets=protocol.scale_targets,
-        batch_size=protocol.batch_size if free_mean else None,
-        dtype=protocol.dtype,
-        reduction=protocol.reduction,
     )
 
 
@@ -96,7 +104,7 @@ def _gaussian(protocol: Protocol, exact: bool, options: Mapping[str, Any]) -> Ga
 def _require_gaussian_stopping(protocol: Protocol, likelihood: Likelihood) -> None:
     if protocol.stopping == "combined" and likelihood.name != "gaussian":
         raise SpecError(
-            f"stopping='combined' adds the calibration error of a Gaussian predictive, and likelihood "
+            "stopping='combined' adds the calibration error of a Gaussian predictive, and likelihood "
             f"{likelihood.name!r} has none; use stopping='validation_nll'"
         )
 

@@ -24,13 +24,15 @@ def objectives_at(fit: CornerFit, replicate: int, split: "Split") -> BeliefObjec
 
     Raises
     ------
-    SpecError : the replicate failed.
+    SpecError : the replicate failed, or its latent functions share one covariance.
     """
     chosen, corner = fit.replicates[replicate], fit.corner
     if chosen is None or not fit.statuses[replicate].usable:
         raise SpecError(f"{fit.method}, seed {fit.seeds[replicate]}: {fit.statuses[replicate].sentence}")
     features = torch.tensor(fit.features(split.train.inputs, replicate=replicate), dtype=chosen.belief.mean.dtype)
     found = chosen.belief.marginals(corner.latent_features(features))
+    if found.coupling is not None or corner.likelihood.target_columns > 1:
+        raise SpecError("the three objectives are set side by side for one output, or for classes with a belief each")
     at = Marginals(found.mean.detach().double(), found.variance.detach().double().clamp(min=0.0))
     params = {name: value.detach().double() for name, value in chosen.params.items()}
     targets = torch.tensor(chosen.standardiser.targets(split.train.targets), dtype=torch.float64)

@@ -73,6 +73,11 @@ class CornerMethod(Method):
             raise SpecError(f"reduction must be 'sum' or 'mean'; got {self.reduction!r}")
         if self.fixed_noise not in FIXED_NOISE:
             raise SpecError(f"fixed_noise must be one of {', '.join(FIXED_NOISE)}; got {self.fixed_noise!r}")
+        if self.fixed_noise != "none" and not self.corner.likelihood.conjugate:
+            raise SpecError(
+                f"fixed_noise={self.fixed_noise!r} holds the variance of Gaussian noise, and likelihood "
+                f"{self.corner.likelihood.name!r} has none; use 'none'"
+            )
         if self.fixed_noise == "refit" and self.corner.likelihood.target_columns > 1:
             raise SpecError("fixed_noise='refit' takes the noise of map, which has one output; use 'posthoc' or 'none'")
         if self.precision_grid:

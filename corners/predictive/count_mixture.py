@@ -47,7 +47,7 @@ class CountMixturePredictive(Predictive):
         if rates.ndim != 2 or rates.size == 0 or not (rates <= HIGHEST_LOG_RATE).all() or not np.isfinite(rates).all():
             raise DataError(
                 f"log rates must have shape (S, N), be finite and at most {HIGHEST_LOG_RATE:g}; got shape "
-                f"{rates.shape} and up to {rates.max() if rates.size else float('nan'):g}: is the offset or a draw wild?"
+                f"{rates.shape} and up to {rates.max() if rates.size else float('nan'):g}: the draws are too wild"
             )
         object.__setattr__(self, "log_rates", rates)
         if self.sizes is not None:

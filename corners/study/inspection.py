@@ -26,20 +26,26 @@ def has_latents(fit: Fit) -> "TypeGuard[CornerFit]":
 
 
 def latent_facts(fit: Fit, replicate: int) -> dict[str, float]:
-    """Of a cell with several latent functions a point: how many, and the lowest and highest of their precisions.
+    """Of a cell with several latent functions a point: how many, the lowest and highest of their precisions, and
+    whether these differ by more than chance (``precision_spread_p``; not of a shared one).
 
     ``fit.learned`` holds the geometric mean of those precisions; the ends say how far they are apart.
     """
     if not has_latents(fit):
         return {}
     from corners.beliefs import Prior
+    from corners.comparison.precision_spread import precision_spread
 
     chosen, facts = fit.replicates[replicate], {LATENTS: float(fit.corner.likelihood.latents)}
     if chosen is None:
         return facts
     precisions = chosen.params[Prior.parameter].double().exp().reshape(-1)
     ends = {"prior_precision_lowest": precisions.min(), "prior_precision_highest": precisions.max()}
-    return facts | {name: float(value) for name, value in ends.items()}
+    facts |= {name: float(value) for name, value in ends.items()}
+    means = chosen.belief.mean.detach().double().numpy()
+    if fit.corner.prior.learned and not fit.corner.prior.shared and means.any(axis=1).all():
+        facts["precision_spread_p"] = precision_spread(means).p
+    return facts
 
 
 def class_draws(fit: Fit, replicate: int, inputs: Float[Array, "N D"]) -> Float[Array, "S N K"] | None:

@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from corners.likelihoods._base import Likelihood
 
 Table = Dataset | Split | Target
+FREE_HOST = "scroll_dense"
+"""Whose features NUTS takes where the closed cells, its hosts otherwise, have no posterior."""
 
 
 def method_names(table: Table | None = None, head: "str | Likelihood | Head | None" = None) -> list[str]:
     """Every method that ``compare`` knows, or those for a table: the cells of the design space, then the references.
 
-    A head without a conjugate posterior leaves the free cells alone.
+    A head without a conjugate posterior leaves the free cells and the Laplace approximation.
 
     Example
     -------
@@ -36,7 +38,9 @@ def method_names(table: Table | None = None, head: "str | Likelihood | Head | No
         return [*CELLS, *METHODS.names()]
     target = Target.of(table)
     closed = is_conjugate(Head.of(head), target)
-    cells = [name for name, cell in CELLS.items() if closed or cell.routing == "free"]
+    # Of Gaussian noise the Laplace approximation is the posterior itself, and its cell would be another by a new name.
+    wanted = ("closed", "mean_closed", "free") if closed else ("free", "laplace")
+    cells = [name for name, cell in CELLS.items() if cell.routing in wanted]
     return [*cells, *(name for name in METHODS.names() if target.task in METHODS.get(name).tasks)]
 
 
@@ -114,8 +118,11 @@ def make_method(
     if name in CELLS:
         return _cell(name, chosen, backbone, own, own.target if table is None else Target.of(table))
     method = METHODS.get(name).from_protocol(chosen, backbone)
-    if table is not None:
-        require_task(method, Target.of(table))
+    if table is None:
+        return method
+    if name == "nuts" and not is_conjugate(own, Target.of(table)):
+        method = replace(method, host=FREE_HOST)
+    require_task(method, Target.of(table))
     return method
 
 

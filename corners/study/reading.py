@@ -15,7 +15,7 @@ from corners.registry import unknown_name_message
 from corners.study.choices import checked_choices, settable
 from corners.study.heads import Head
 from corners.study.methods import method_names
-from corners.study.spec import BACKBONES, FILE_NAME, ContrastSpec, DatasetSpec, RowSpec, StudySpec
+from corners.study.spec import BACKBONES, FILE_NAME, TOLERANCE, ContrastSpec, DatasetSpec, RowSpec, StudySpec
 
 SNAKE_CASE = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 TEXTS = tuple[str, ...]
@@ -33,6 +33,7 @@ STUDY_KEYS: dict[str, Any] = {
     "rows": TABLES,
     "dataset": dict,
     "published": dict,
+    "tolerance": float,
     "contrasts": TABLES,
 }
 ROW_KEYS: dict[str, Any] = {
@@ -105,9 +106,16 @@ def _study(content: dict[str, Any], folder: Path) -> StudySpec:
         contrasts=tuple(_contrast(table, names) for table in given.get("contrasts", ())),
         folder=folder,
         head=_head("study", given),
+        tolerance=_tolerance(given.get("tolerance", TOLERANCE)),
     )
     _refuse_idle(study)
     return study
+
+
+def _tolerance(value: float) -> float:
+    if not 0.0 < value < float("inf"):
+        raise SpecError(f"tolerance is in nats and must be positive and finite; got {value}")
+    return value
 
 
 def _refuse_idle(study: StudySpec) -> None:

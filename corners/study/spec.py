@@ -16,6 +16,10 @@ BACKBONES = ("mlp", "identity")
 """From inputs to features: hidden layers of the row, or the inputs themselves (a linear model, frozen embeddings)."""
 
 
+TOLERANCE = 0.1
+"""Nats: a mean this close to the published one counts as reproduced, where the study says nothing else."""
+
+
 @dataclass(frozen=True)
 class RowSpec:
     """One row of the study's table: a method, what is special about it here, and where it was published.
@@ -69,7 +73,8 @@ class StudySpec:
 
     ``seeds`` are those of every cell that says nothing else, ``chunk`` how many of them one cell holds. ``notes`` are
     what its author says of the choices made, a paragraph each. ``published`` maps our quantities to the tables they
-    were published in. ``folder`` is where the study file lies.
+    were published in, and a mean within ``tolerance`` nats of a published one counts as reproduced. ``folder`` is where
+    the study file lies.
     """
 
     name: str
@@ -87,6 +92,7 @@ class StudySpec:
     folder: Path
     notes: tuple[str, ...] = ()
     head: Head | None = None
+    tolerance: float = TOLERANCE
 
     @property
     def runs(self) -> Path:

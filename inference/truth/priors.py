@@ -169,9 +169,7 @@ class Hyperpriors:
         for name in ("prior_precision", "noise_scale", "noise_var"):
             density = getattr(self, name)
             if density is not None and not density.positive:
-                raise SpecError(
-                    f"Hyperpriors: {name} is positive and needs a density on the positive numbers: {density}"
-                )
+                raise SpecError(f"Hyperpriors: {name} needs a density on the positive numbers, but got {density}")
         if self.prior_precision is None and self.noise_prior is None:
             raise SpecError("Hyperpriors: no density was given; give one, or leave hyperpriors=None for fixed numbers")
 

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +24,7 @@ class Target(ABC):
     problem: LastLayerProblem | HeadProblem
     likelihood: str
     form: str
-    real: ClassVar[frozenset[str]] = frozenset()
+    real: frozenset[str] = frozenset()
 
     @property
     def model(self) -> str:

@@ -45,7 +45,8 @@ def test_the_code_runs_from_top_to_bottom(tmp_path):
 
 
 def test_every_method_is_in_the_table():
-    rows = set(re.findall(r"^\| `(\w+)` \|", README, flags=re.MULTILINE))
+    firsts = re.findall(r"^\| (`.*?`) \|", README, flags=re.MULTILINE)
+    rows = {name for first in firsts for name in re.findall(r"`(\w+)`", first)}
     assert set(method_names()) <= rows
 
 

@@ -17,3 +17,4 @@ from corners.comparison.figures.comparisons import gap_plot as gap_plot
 from corners.comparison.figures.comparisons import marginal_plot as marginal_plot
 from corners.comparison.figures.comparisons import share_plot as share_plot
 from corners.comparison.figures.comparisons import trace_plot as trace_plot
+from corners.comparison.figures.planes import plane_plot as plane_plot

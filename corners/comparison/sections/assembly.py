@@ -6,13 +6,13 @@ from corners.comparison.document import Document
 from corners.comparison.glossary import CELLS, GLOSSARY, INTRODUCTION, TASK_WORDS
 from corners.comparison.palette import styles
 from corners.comparison.records import json_ready
-from corners.comparison.sections import classes, identification, ordering, prediction, run, truth
+from corners.comparison.sections import classes, identification, ordering, plane, prediction, run, truth
 from corners.comparison.sections._wording import several
 
 if TYPE_CHECKING:
     from corners.comparison.comparison import Comparison
 
-SECTIONS = (prediction, classes, truth, ordering, identification, run)
+SECTIONS = (prediction, classes, plane, truth, ordering, identification, run)
 
 
 def comparison_document(comparison: "Comparison") -> Document:

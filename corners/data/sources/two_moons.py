@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from corners.data.dataset import Dataset
 from corners.data.sources._base import SOURCES, Entry, Source
 from corners.errors import SpecError, UnknownNameError
@@ -56,8 +58,8 @@ class TwoMoonsSource(Source):
 
         inputs, classes = make_moons(n_samples=n, noise=noise, random_state=seed)
         return Dataset(
-            inputs,
-            classes.astype(float),
+            np.asarray(inputs),
+            np.asarray(classes, np.float64),
             NAME,
             task="classification",
             labels=("outer", "inner"),

@@ -113,8 +113,10 @@ class View:
         """What the targets of a data set are, by the scores that are kept of it; None where nothing is."""
         marks: dict[Task, str] = {"classification": "accuracy", "count": "pit_0", "regression": "nll"}
         rows = self.study.rows_of(dataset)
-        found = (task for task, name in marks.items() if any(self.has(row.name, dataset, name) for row in rows))
-        return next(found, None)
+        for task, name in marks.items():
+            if any(self.has(row.name, dataset, name) for row in rows):
+                return task
+        return None
 
     @cached_property
     def tasks(self) -> frozenset[Task]:

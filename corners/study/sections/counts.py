@@ -38,7 +38,7 @@ def distance_from_flat(shares: np.ndarray) -> float:
 
     Example
     -------
-    >>> distance_from_flat(np.full(10, 0.1)), distance_from_flat(np.eye(10)[0])
+    >>> distance_from_flat(np.full(10, 0.1)), round(distance_from_flat(np.eye(10)[0]), 12)
     (0.0, 0.9)
     """
     return 0.5 * float(np.abs(shares - 1.0 / BINS).sum())

@@ -1,4 +1,4 @@
-"""Do the published figures come out again? Ours beside them, and which are within a tenth of a nat."""
+"""Do the published figures come out again? Ours beside them, and which are within the tolerance of the study."""
 
 from dataclasses import dataclass
 
@@ -8,8 +8,6 @@ from corners.comparison.sections._wording import listed, signed
 from corners.study.sections._tables import column_decimals, in_errors, mean_cells, sentence_case, wide_grids
 from corners.study.sections._view import View, quantity
 
-TOLERANCE = 0.1
-"""Nats: a mean this close to the published one counts as reproduced."""
 ERRORS = 2.0
 ALL_NAMED = 99
 READING = (
@@ -28,6 +26,7 @@ class Beside:
     ours: float
     se: float
     theirs: float
+    tolerance: float
 
     @property
     def difference(self) -> float:
@@ -37,7 +36,7 @@ class Beside:
     @property
     def within(self) -> bool:
         """Within the tolerance in nats."""
-        return abs(self.difference) <= TOLERANCE
+        return abs(self.difference) <= self.tolerance
 
     @property
     def within_errors(self) -> bool:
@@ -64,7 +63,7 @@ def beside(view: View, row_name: str, name: str) -> list[Beside]:
         theirs = view.published.figure(row, dataset, name)
         ours = view.results.summary(dataset, row.name, name)
         if theirs is not None and ours.seeds:
-            found.append(Beside(dataset, ours.mean, ours.se, theirs))
+            found.append(Beside(dataset, ours.mean, ours.se, theirs, view.study.tolerance))
     return found
 
 
@@ -78,7 +77,7 @@ def _answers(view: View, names: list[str]) -> tuple[str, ...]:
         known = quantity(name)
         pairs = [each for row in view.rows for each in beside(view, row.name, name)]
         errors = sum(each.within_errors for each in pairs)
-        near = f"{sum(each.within for each in pairs)} within {TOLERANCE:g} nat, " if known.in_nats else ""
+        near = f"{sum(each.within for each in pairs)} within {view.study.tolerance:g} nat, " if known.in_nats else ""
         heading = sentence_case(known.heading)
         said.append(f"{heading}: of {len(pairs)} published means, {near}{errors} within two standard errors of ours.")
     return tuple(said)
@@ -100,7 +99,7 @@ def _counts_grid(view: View, name: str) -> Grid:
                     words(listed([f"{each.dataset} {signed(each.difference)}" for each in far], ALL_NAMED) or "none"),
                 )
             )
-    what = f"within {TOLERANCE:g} nat" if known.in_nats else "within two standard errors"
+    what = f"within {view.study.tolerance:g} nat" if known.in_nats else "within two standard errors"
     caption = (
         f"{sentence_case(known.heading)}: on how many data sets the mean over seeds is {what} of the published one"
     )
@@ -121,7 +120,7 @@ def _tables(view: View, name: str) -> tuple[Grid, ...]:
             )
             lines.append(("– ours minus published", {each.dataset: _gap_cell(each, known.in_nats) for each in pairs}))
     unit = f", {known.unit}" if known.unit else ""
-    tick = f"; ✓ within {TOLERANCE:g} nat, ✗ not" if known.in_nats else ""
+    tick = f"; ✓ within {view.study.tolerance:g} nat, ✗ not" if known.in_nats else ""
     notes = (f"In brackets: the difference in standard errors of ours over seeds{tick}.",)
     return wide_grids(view, f"{sentence_case(known.heading)} beside the published means{unit}", lines, notes)
 

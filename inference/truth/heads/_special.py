@@ -1,5 +1,7 @@
 """Special functions of the heads in numpy and scipy (theory 6.2)."""
 
+from typing import Any
+
 import numpy as np
 from scipy import special
 
@@ -60,7 +62,7 @@ def log_rising(counts: Array, size: Array | float) -> Array:
     return np.where(large, by_series, by_gamma)
 
 
-def _stirling(size: Array) -> Array:
-    """``log Γ(r) - (r - ½) log r + r - ½ log 2π`` for r ≥ 32, to 1e-16."""
+def _stirling(size: Any) -> Any:
+    """Of an array or a number: ``log Γ(r) - (r - ½) log r + r - ½ log 2π`` for r ≥ 32, to 1e-16."""
     square = size**-2.0
     return (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square / 1680.0))) / size

@@ -42,6 +42,17 @@ def test_a_csv_by_its_target(command, table):
     assert "sequential" in ran.err  # progress, a line a task where there is no terminal
 
 
+@pytest.mark.parametrize("arguments", [("--task", "classification", "--head", "ordinal"), ("--task", "count")])
+def test_a_csv_of_classes_or_counts(command, tmp_path, arguments):
+    rows = "\n".join(f"{k % 7},{k % 5},{(k % 7 + k % 5) // 4}" for k in range(40))
+    (tmp_path / "steps.csv").write_text(f"a,b,y\n{rows}\n", encoding="utf-8")
+    records = command(
+        "compare", "steps.csv", "--target", "y", "--methods", "scroll_none", *FAST, *arguments, "--json"
+    ).json()
+    scores = {record["score"] for record in records}
+    assert ("accuracy" in scores) == ("classification" in arguments) and "nll" in scores
+
+
 def test_json_is_all_there_is_on_standard_output(command, table):
     records = command("compare", str(table), "--target", "price", *TWO, *FAST, "--json").json()
     assert all(set(record) >= RECORD for record in records)
@@ -158,8 +169,10 @@ def test_a_linear_model_and_two_layers(command, table):
         (("linear", "--target", "y"), "--target"),
         (("linear", "--test-data", "sine"), "lacks the column"),
         (("linear", "--fold-column", "x0"), "fold|split of its own"),
-        (("iris",), "'iris' is a classification table"),
-        (("linear", "iris"), "'iris' is a classification table"),
+        (("iris", "--methods", "map"), "'map' is for regression tables, and this one is a classification table"),
+        (("linear", "iris", "--methods", "sequential"), "sequential: closed routing binds the belief"),
+        (("linear", "iris", "--head", "ordinal"), "head 'ordinal' is not for regression; heads for it: gaussian"),
+        (("linear", "--head", "studentt"), "Did you mean 'student_t'"),
         (("linear", "--report", "houses.csv"), "houses.csv is not a folder"),
         (("linear", "--report", "houses.csv/deeper"), "is not a folder"),
     ],

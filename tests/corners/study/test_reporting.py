@@ -112,6 +112,15 @@ def test_within_a_tenth_of_a_nat_is_counted_a_row(view):
         assert ("linear" in line[3].text) is not within
 
 
+def test_a_study_may_ask_for_more_than_a_tenth(view):
+    strict = replace(view, study=replace(view.study, tolerance=0.05))
+    near = with_values(strict, scroll_dense=3.4 + 0.07 + 0.01 * np.array([-1, 1, -1, 1, -1, 1]))
+    found = next(each for each in published_figures.beside(near, "scroll_dense", "nll") if each.dataset == "linear")
+    assert not found.within
+    counts = grid_called(published_figures.section(near), "NLL: on how many")
+    assert counts.headings[2] == "within 0.05 nat"
+
+
 def test_the_difference_is_in_standard_errors_of_ours(view):
     values = 3.4 + 0.2 + 0.05 * np.array([-1, 1, -1, 1, -1, 1])
     grid = grid_called(published_figures.section(with_values(view, scroll_dense=values)), "beside")

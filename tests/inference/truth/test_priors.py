@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from inference.errors import SpecError
-from inference.truth import Gamma, HalfNormal, Hyperpriors, InverseGamma, LogNormal
+from inference.truth import Gamma, HalfNormal, Hyperpriors, InverseGamma, LogNormal, Normal
 from tests.inference.truth.oracles import integral_of
 
 PAIRS = [
@@ -54,3 +54,11 @@ def test_default_is_theory_7_4():
     assert default.noise_var == InverseGamma(1.0, 0.05)
     with pytest.raises(SpecError, match="constant targets"):
         Hyperpriors.default(np.ones((2, 1)), np.ones(2))
+
+
+def test_a_normal_is_scipys_on_all_numbers_and_no_density_of_a_precision():
+    for x in (-7.0, 0.0, 2.5):
+        np.testing.assert_allclose(Normal(-0.5, 1.5).log_density(x), stats.norm.logpdf(x, -0.5, 1.5), rtol=1e-13)
+    assert not Normal(-0.5, 1.5).positive and Gamma(1.0, 1.0).positive
+    with pytest.raises(SpecError, match="prior_precision needs a density on the positive numbers"):
+        Hyperpriors(prior_precision=Normal(0.0, 1.0))
