@@ -5,9 +5,12 @@ import pytest
 
 from corners.backbones.mlp import MLP
 from corners.data.split import Part, Split
+from corners.method import Method
+from corners.predictive.categorical import CategoricalPredictive
 from corners.protocols import Protocol
 from corners.study import make_method, method_names
 from tests.support.problems import tiny_split
+from tests.support.task_splits import tiny_classes, tiny_counts
 
 SINGLE = Protocol("single", learning_rate=0.03, max_steps=8, patience=5, dtype="float32")
 NAMES = [name for name in method_names() if make_method(name).host is None]
@@ -18,17 +21,26 @@ def single(split: Split) -> Split:
         Part(p.inputs.astype(np.float32), p.targets.astype(np.float32))
         for p in (split.train, split.validation, split.test)
     ]
-    return Split(*parts, split.name)
+    return Split(*parts, split.name, task=split.task, labels=split.labels)
+
+
+def table_for(method: Method) -> Split:
+    tables = {"regression": tiny_split, "classification": tiny_classes, "count": tiny_counts}
+    return single(tables[method.tasks[0]](1))
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", NAMES)
 def test_results_are_double(name, dtype):
     protocol = Protocol("tiny", learning_rate=0.03, max_steps=8, patience=5, dtype=dtype)
-    split = single(tiny_split(1))
-    fit = make_method(name, protocol=protocol, backbone=MLP(3)).fit([split], [5])
+    method = make_method(name, protocol=protocol, backbone=MLP(3))
+    split = table_for(method)
+    fit = method.fit([split], [5])
     predictive = fit.predict(split.test.inputs)
-    assert predictive.mean.dtype == predictive.variance.dtype == np.float64
+    if isinstance(predictive, CategoricalPredictive):
+        assert predictive.probabilities.dtype == predictive.entropy.dtype == np.float64
+    else:
+        assert predictive.mean.dtype == predictive.variance.dtype == np.float64
     assert predictive.log_prob(split.test.targets).dtype == np.float64
     assert all(isinstance(value, float) for value in fit.learned(0).values())
 

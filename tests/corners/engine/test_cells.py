@@ -16,6 +16,7 @@ DESIGN = [
     "mean_closed_diagonal",
     "mean_closed_dense",
     "mean_closed_dense_shared",
+    "laplace_closed",  # the closed route of heads that have no conjugate posterior
 ]
 
 
@@ -25,9 +26,9 @@ def test_the_names_are_the_designs():
 
 def test_the_axes_are_in_the_name():
     for name, cell in CELLS.items():
-        routing = {"scroll": "free", "mean": "mean_closed"}.get(name.split("_")[0], "closed")
+        routing = {"scroll": "free", "mean": "mean_closed", "laplace": "laplace"}.get(name.split("_")[0], "closed")
         assert cell.routing == routing
-        if routing != "closed":
+        if routing in ("free", "mean_closed"):
             assert cell.covariance in name
     assert CELLS["sequential"].cavity == "sequential" and CELLS["leave_one_out"].cavity == "leave_one_out"
     assert CELLS["mean_closed_dense"].cavity == "leave_one_out" and CELLS["mean_closed_dense_shared"].cavity == "shared"

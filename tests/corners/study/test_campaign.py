@@ -177,8 +177,9 @@ def test_mistakes_in_options_are_refused_before_anything_runs(tmp_path, row):
 
 def test_a_table_of_classes_is_refused_before_anything_runs(tmp_path):
     work = Working()
-    with pytest.raises(SpecError, match="'iris' is a classification table"):
-        run_study(small_study(tmp_path, HEAD.replace('"sine"', '"iris"') + ROWS), date=DATE, work=work)
+    rows = '[[rows]]\nname = "map"\n'
+    with pytest.raises(SpecError, match="'map' is for regression tables, and this one is a classification table"):
+        run_study(small_study(tmp_path, HEAD.replace('"sine"', '"iris"') + rows), date=DATE, work=work)
     assert work.jobs == []
 
 

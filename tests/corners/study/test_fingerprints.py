@@ -19,10 +19,10 @@ QUICK = {
 }
 
 
-@pytest.mark.needs_tables
 @pytest.mark.parametrize("name", QUICK)
-def test_committed_lines_have_the_fingerprints_of_the_cells_planned_now(name):
+def test_committed_lines_have_the_fingerprints_of_the_cells_planned_now(name, tables_folder, monkeypatch):
     """Whole cells of the committed files were made by the versions that committed them."""
+    monkeypatch.setenv("CORNERS_DATA", str(tables_folder))
     study = read_study(REPORTS / name)
     committed = read_committed(study.folder)
     seen = 0
