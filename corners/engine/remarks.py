@@ -49,8 +49,10 @@ def _every_row_has_a_twin(train: PartBatch) -> bool:
 def fixed_remarks(
     corner: Corner, params: Params, target_scale: float | Float[Array, " P"], held: frozenset[str] = frozenset()
 ) -> tuple[str, ...]:
-    """Which hyperparameters were not estimated, and at what they were held (noise in original units)."""
+    """What was not estimated, and at what it was held (noise in original units); whether the belief is approximate."""
     said = []
+    if corner.routing.approximate and not corner.likelihood.conjugate:
+        said.append(f"approximate: {corner.routing.name} stands for the posterior")
     noise_var = corner.likelihood.noise_var(params)
     if noise_var is not None and LOG_NOISE_VAR in corner.frozen | held:
         scales = np.atleast_1d(noise_var.detach().double().sqrt().numpy() * target_scale)

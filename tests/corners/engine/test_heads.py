@@ -108,3 +108,24 @@ def test_wrong_targets_are_refused_in_words():
 def test_cells_that_bind_to_a_conjugate_posterior_say_that_there_is_none(name):
     with pytest.raises(ImpossibleCellError, match="'probit' has none; use routing 'free'"):
         named_cell(name, PROTOCOL, MLP(3), Probit())
+
+
+@pytest.mark.parametrize(("head", "kind"), [each for each in HEADS if each[1] != "numbers"])
+def test_the_laplace_cell_learns_and_says_that_it_is_approximate(head, kind):
+    splits = [split_of(kind, seed) for seed in SEEDS]
+    fit = named_cell("laplace_closed", PROTOCOL, MLP(6), head).fit(splits, SEEDS)
+    for k, split in enumerate(splits):
+        assert "approximate: laplace stands for the posterior" in fit.statuses[k].sentence
+        assert nll(fit.predict(split.test.inputs, replicate=k), split.test.targets) < base_rate(split)
+
+
+def test_of_gaussian_noise_the_laplace_cell_is_the_posterior_and_says_nothing():
+    split = split_of("numbers", 5)
+    laplace, closed = (
+        named_cell(name, PROTOCOL, MLP(6)).fit([split], [5]) for name in ("laplace_closed", "shared_closed")
+    )
+    assert "approximate" not in laplace.statuses[0].sentence
+    for moment in ("mean", "variance"):
+        np.testing.assert_allclose(
+            getattr(laplace.predict(split.test.inputs), moment), getattr(closed.predict(split.test.inputs), moment)
+        )
