@@ -15,10 +15,11 @@ from corners.errors import DataError
 from corners.likelihoods.gaussian import Gaussian
 from corners.protocols import with_options
 from corners.study import compare, make_method, method_names
+from corners.study.heads import Target
 from tests.support.problems import SHORT, TINY_PROTOCOL, tiny_split
 
 SOME = ["sequential", "scroll_dense", "mean_closed_dense", "map", "gaussian_process"]
-NAMES = [name for name in method_names() if make_method(name).host is None]
+NAMES = [name for name in method_names(Target("regression")) if make_method(name).host is None]
 GENERATOR = np.random.default_rng(8)
 INPUTS = GENERATOR.normal(size=(25, 2))
 TARGETS = 3.0 + INPUTS @ np.array([2.0, -1.0]) + 0.4 * GENERATOR.normal(size=25)
