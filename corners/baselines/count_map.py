@@ -91,9 +91,10 @@ class CountMap(NetworkMethod):
         host: Fit | None = None,
         progress: Watcher | None = None,
     ) -> NetworkFit:
-        """Train one network a (split, seed) pair and penalty; a size at its bound is said."""
+        """Train one network a (split, seed) pair and penalty; the likelihood is said, and a size at its bound."""
         fit = super().fit(splits, seeds, host=host, progress=progress)
-        return replace(fit, statuses=tuple(_with_bound(fit, k) for k in range(len(splits))))
+        said = f"{self.likelihood.replace('_', ' ')} likelihood"
+        return replace(fit, statuses=tuple(_with_remarks(fit, k, said) for k in range(len(splits))))
 
     def _made(self, **fields: Any) -> CountMapFit:
         return CountMapFit(**fields)
@@ -117,13 +118,16 @@ class CountMap(NetworkMethod):
         return params | {OFFSET: targets.mean(-1).clamp(min=least).log()}
 
 
-def _with_bound(fit: NetworkFit, replicate: int) -> FitStatus:
-    """The status, with what is to be said of a size at its bound."""
+def _with_remarks(fit: NetworkFit, replicate: int, said: str) -> FitStatus:
+    """The status with what is to be said of the likelihood, and of a size at its bound."""
     status, own = fit.statuses[replicate], fit.replicates[replicate]
-    if own is None or not status.usable or LOG_SIZE not in own.params:
+    if own is None or not status.usable:
         return status
-    log_size, (low, high) = float(own.params[LOG_SIZE]), fit.likelihood.bounds()[LOG_SIZE]
-    if low < log_size < high:
-        return status
-    remark = "size is at its upper bound: a Poisson" if log_size >= high else "size is at its lower bound"
-    return replace(status, remarks=(*status.remarks, remark))
+    remarks = (said,)
+    if LOG_SIZE in own.params:
+        log_size, (low, high) = float(own.params[LOG_SIZE]), fit.likelihood.bounds()[LOG_SIZE]
+        if log_size >= high:
+            remarks += ("size is at its upper bound: a Poisson",)
+        elif log_size <= low:
+            remarks += ("size is at its lower bound",)
+    return replace(status, remarks=(*status.remarks, *remarks))

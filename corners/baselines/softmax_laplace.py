@@ -14,6 +14,7 @@ from torch import Tensor
 from corners.backbones._base import Backbone
 from corners.baselines._classifiers import ClassifierFit, finished
 from corners.baselines._gaussian_head import backbone_params
+from corners.baselines._head_fit import HeadFit
 from corners.baselines._laplace_layer import (
     REMEDY,
     STRUCTURES,
@@ -31,7 +32,7 @@ from corners.baselines._temperature import Temperature
 from corners.covariances._base import Params
 from corners.data.standardiser import Standardiser
 from corners.errors import SpecError
-from corners.method import METHODS, Fit, FitStatus, LastLayer, Trace
+from corners.method import METHODS, Fit, FitStatus, Trace
 from corners.optimise import Watcher
 from corners.predictive.categorical import CategoricalPredictive
 from corners.protocols import Protocol
@@ -67,7 +68,7 @@ class SoftmaxHead:
 
 
 @dataclass(frozen=True)
-class SoftmaxLaplaceFit(ClassifierFit):
+class SoftmaxLaplaceFit(HeadFit[SoftmaxHead], ClassifierFit):
     """Replicates as plain numbers: the peer that made them is not needed to predict."""
 
     method: str
@@ -84,28 +85,9 @@ class SoftmaxLaplaceFit(ClassifierFit):
         head = self._usable(replicate)
         return head.predictive(self._features(inputs, head))
 
-    def features(self, inputs: Float[Array, "..."], *, replicate: int = 0) -> Float[Array, "N H"]:
-        """Features of inputs in original units."""
-        return self._features(inputs, self._usable(replicate)).numpy()
-
-    def last_layer(self, replicate: int, split: "Split") -> LastLayer | None:
-        """None: the belief belongs to no cell of the design space."""
-        return None
-
     def learned(self, replicate: int) -> dict[str, float]:
         """``prior_precision``, and what the network learned."""
-        head = self.heads[replicate]
-        return {} if head is None else {**head.learned, **self.tempering(replicate)}
-
-    def _features(self, inputs: Array, head: SoftmaxHead) -> Tensor:
-        with torch.no_grad():
-            return self.backbone.features(head.backbone_params, torch.tensor(head.standardiser.inputs(inputs)))
-
-    def _usable(self, replicate: int) -> SoftmaxHead:
-        head, status = self.heads[replicate], self.statuses[replicate]
-        if head is None or not status.usable:
-            raise SpecError(f"{self.method}, seed {self.seeds[replicate]}: {status.sentence}")
-        return head
+        return super().learned(replicate) | self.tempering(replicate)
 
 
 def _softmax_network() -> SoftmaxNetworkMethod:

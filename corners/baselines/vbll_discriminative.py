@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from corners.backbones._base import Backbone
 from corners.baselines._classifiers import ClassifierFit, finished
 from corners.baselines._gaussian_head import backbone_params
+from corners.baselines._head_fit import HeadFit
 from corners.baselines._tasks import class_count
 from corners.baselines._temperature import Temperature
 from corners.baselines._vbll import PUBLISHED_WEIGHT, VbllMethod
@@ -20,7 +21,7 @@ from corners.covariances._base import Params
 from corners.data.batch import SplitBatch, stack_splits
 from corners.data.standardiser import Standardiser
 from corners.errors import SpecError
-from corners.method import METHODS, FitStatus, LastLayer, Trace
+from corners.method import METHODS, FitStatus, Trace
 from corners.optimise import Fitted
 from corners.predictive.categorical import CategoricalPredictive
 from corners.types import Array
@@ -51,7 +52,7 @@ class DiscriminativeHead:
 
 
 @dataclass(frozen=True)
-class VbllDiscriminativeFit(ClassifierFit):
+class VbllDiscriminativeFit(HeadFit[DiscriminativeHead], ClassifierFit):
     """Replicates as plain numbers: the peer that made them is not needed to predict."""
 
     method: str
@@ -68,28 +69,9 @@ class VbllDiscriminativeFit(ClassifierFit):
         head = self._usable(replicate)
         return CategoricalPredictive.from_draws(head.log_draws(self._features(inputs, head)).numpy())
 
-    def features(self, inputs: Float[Array, "..."], *, replicate: int = 0) -> Float[Array, "N H"]:
-        """Features of inputs in original units."""
-        return self._features(inputs, self._usable(replicate)).numpy()
-
-    def last_layer(self, replicate: int, split: "Split") -> LastLayer | None:
-        """None: the belief belongs to no cell of the design space."""
-        return None
-
     def learned(self, replicate: int) -> dict[str, float]:
         """``logit_noise_scale`` (root mean over the classes), ``regularisation_weight``, ``steps``."""
-        head = self.heads[replicate]
-        return {} if head is None else {**head.learned, **self.tempering(replicate)}
-
-    def _features(self, inputs: Array, head: DiscriminativeHead) -> Tensor:
-        with torch.no_grad():
-            return self.backbone.features(head.backbone_params, torch.tensor(head.standardiser.inputs(inputs)))
-
-    def _usable(self, replicate: int) -> DiscriminativeHead:
-        head, status = self.heads[replicate], self.statuses[replicate]
-        if head is None or not status.usable:
-            raise SpecError(f"{self.method}, seed {self.seeds[replicate]}: {status.sentence}")
-        return head
+        return super().learned(replicate) | self.tempering(replicate)
 
 
 @METHODS.register("vbll_discriminative")

@@ -11,7 +11,7 @@ from corners.covariances._base import CovarianceFamily
 from corners.engine.cells import CELLS
 from corners.engine.corner import Corner
 from corners.engine.training import CornerMethod
-from corners.errors import SpecError, UnknownNameError
+from corners.errors import UnknownNameError
 from corners.likelihoods._base import Likelihood
 from corners.likelihoods.gaussian import Gaussian
 from corners.optimise import Schedule
@@ -52,7 +52,6 @@ def named_cell(
     exact = cell.routing == "closed" and cell.cavity != "shared"
     if likelihood is None:
         likelihood = _gaussian(protocol, exact, gaussian_options or {})
-    _require_gaussian_stopping(protocol, likelihood)
     free_mean = cell.routing == "free"
     corner = Corner(
         cavity=cell.cavity,
@@ -99,14 +98,6 @@ def _schedule(protocol: Protocol) -> Schedule:
 def _gaussian(protocol: Protocol, exact: bool, options: Mapping[str, Any]) -> Gaussian:
     """Gaussian noise as the protocol has it; the exact corners take no hyperprior."""
     return replace(Gaussian(protocol.noise_start, hyperprior=None if exact else _noise_prior(protocol)), **options)
-
-
-def _require_gaussian_stopping(protocol: Protocol, likelihood: Likelihood) -> None:
-    if protocol.stopping == "combined" and likelihood.name != "gaussian":
-        raise SpecError(
-            "stopping='combined' adds the calibration error of a Gaussian predictive, and likelihood "
-            f"{likelihood.name!r} has none; use stopping='validation_nll'"
-        )
 
 
 def _family(name: str, start: float) -> CovarianceFamily:

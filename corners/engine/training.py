@@ -71,6 +71,11 @@ class CornerMethod(Method):
             )
         if self.reduction not in ("sum", "mean"):
             raise SpecError(f"reduction must be 'sum' or 'mean'; got {self.reduction!r}")
+        if self.schedule.stopping == "combined" and not self.corner.likelihood.conjugate:
+            raise SpecError(
+                "stopping='combined' adds the calibration error of a Gaussian predictive, and likelihood "
+                f"{self.corner.likelihood.name!r} has none; use stopping='validation_nll'"
+            )
         if self.fixed_noise not in FIXED_NOISE:
             raise SpecError(f"fixed_noise must be one of {', '.join(FIXED_NOISE)}; got {self.fixed_noise!r}")
         if self.fixed_noise != "none" and not self.corner.likelihood.conjugate:

@@ -30,6 +30,9 @@ class Likelihood(ABC):
     name: ClassVar[str]
     conjugate: ClassVar[bool]
     """Whether a Gaussian prior gives a Gaussian posterior: closed routing needs it."""
+    log_concave: ClassVar[bool] = False
+    """Whether ``log p(y | f)`` is concave in every latent value by itself, so that there is one mode: laplace routing
+    needs it."""
     task: ClassVar[str] = "regression"
     """What the targets are: "regression" (real numbers), "classification" (labels) or "count"."""
 

@@ -33,6 +33,7 @@ class QuadratureLikelihood(Likelihood):
 
     nodes: int
     conjugate: ClassVar[bool] = False
+    log_concave: ClassVar[bool] = True
 
     @abstractmethod
     def density(self, targets: Tensor, *parameters: Tensor) -> LogDensity:

@@ -64,6 +64,7 @@ class Gaussian(Likelihood):
     outputs: int = 1
     name: ClassVar[str] = "gaussian"
     conjugate: ClassVar[bool] = True
+    log_concave: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.noise_scale is not None and not 0.0 < self.noise_scale < float("inf"):

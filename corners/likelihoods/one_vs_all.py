@@ -49,6 +49,7 @@ class OneVsAll(Likelihood):
     classes: int
     name: ClassVar[str] = "one_vs_all"
     conjugate: ClassVar[bool] = False
+    log_concave: ClassVar[bool] = True
     task: ClassVar[str] = "classification"
 
     def __post_init__(self) -> None:

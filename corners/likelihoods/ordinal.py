@@ -58,6 +58,7 @@ class Ordinal(Likelihood):
     fix_first_threshold: bool = False
     name: ClassVar[str] = "ordinal"
     conjugate: ClassVar[bool] = False
+    log_concave: ClassVar[bool] = True
     task: ClassVar[str] = "classification"
 
     def __post_init__(self) -> None:

@@ -40,6 +40,7 @@ class Probit(Likelihood):
 
     name: ClassVar[str] = "probit"
     conjugate: ClassVar[bool] = False
+    log_concave: ClassVar[bool] = True
     task: ClassVar[str] = "classification"
 
     @classmethod

@@ -17,9 +17,6 @@ from corners.routings import ROUTINGS
 from corners.routings._base import Routing, conjugate_mean
 from corners.routings._newton import LogConcave, curvature_and_slope, find_mode, posterior_factor
 
-LOG_CONCAVE = ("gaussian", "probit", "logistic", "ordinal", "one_vs_all", "poisson", "negative_binomial")
-"""Heads whose ``log p(y | f)`` is concave in every latent value by itself, so that there is one mode."""
-
 
 @ROUTINGS.register("laplace")
 @dataclass(frozen=True)
@@ -64,11 +61,11 @@ class Laplace(Routing):
 
     def for_head(self, likelihood: Likelihood) -> "Laplace":
         """The routing for a head, if it is log-concave."""
-        if likelihood.name not in LOG_CONCAVE:
+        if not likelihood.log_concave:
             raise ImpossibleCellError(
-                f"laplace routing needs a head that is log-concave in each latent value, so that the posterior has one "
-                f"mode and its curvature is positive; likelihood {likelihood.name!r} is not one of "
-                f"{', '.join(LOG_CONCAVE)}; use routing 'free' with cavity 'shared'"
+                "laplace routing needs a head that is log-concave in each latent value, so that the posterior has one "
+                f"mode and its curvature is positive; likelihood {likelihood.name!r} is not; use routing 'free' with "
+                "cavity 'shared'"
             )
         return replace(self, likelihood=likelihood)
 

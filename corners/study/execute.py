@@ -13,7 +13,7 @@ from corners.comparison.records import json_ready
 from corners.errors import CornersError, DataError
 from corners.method import Fit
 from corners.study.cells import FORMAT, Cell, Recipe, fingerprint
-from corners.study.fitting import fit_method, quadrature_heard
+from corners.study.fitting import WIDE, fit_method, quadrature_heard
 from corners.study.inspection import class_draws, latent_facts
 from corners.study.plan import table_splits
 from corners.study.scoring import score_values
@@ -109,7 +109,9 @@ def replicate_record(fit: Fit, replicate: int, split: "Split") -> dict[str, Any]
     if usable:
         values |= {"fit_seconds": fit.seconds / len(fit.seeds), **latent_facts(fit, replicate)}
         try:
-            values |= predicted_values(fit, replicate, split)
+            with quadrature_heard() as heard:
+                values |= predicted_values(fit, replicate, split)
+            said += [f"scored: {WIDE}"] if heard and WIDE not in status.remarks else []
         except (CornersError, ArithmeticError, np.linalg.LinAlgError) as error:
             usable = False
             said.append(f"its predictions cannot be scored: {error}")
@@ -127,8 +129,7 @@ def predicted_values(fit: Fit, replicate: int, split: "Split") -> dict[str, floa
     predictive = fit.predict(split.test.inputs, replicate=replicate)
     seconds = time.perf_counter() - started
     draws = class_draws(fit, replicate, split.test.inputs) if split.task == "classification" else None
-    with quadrature_heard():  # what training noticed stands in the status
-        return score_values(predictive, split.test.targets, draws) | {"predict_seconds": seconds}
+    return score_values(predictive, split.test.targets, draws) | {"predict_seconds": seconds}
 
 
 def _provenance(job: Job, recipe: Recipe, data_sha256: str, split_kind: str, seconds: float) -> dict[str, Any]:

@@ -67,7 +67,8 @@ def table_splits(data: Data, seeds: Iterable[int]) -> tuple[Split, ...]:
 
     Raises
     ------
-    SpecError : the seeds are no seeds, or the splits are of several tasks.  DataError : the table cannot be split.
+    SpecError : the seeds are no seeds, the splits are of several tasks, or of several outputs.  DataError : the table
+        cannot be split.
 
     Example
     -------
@@ -76,4 +77,10 @@ def table_splits(data: Data, seeds: Iterable[int]) -> tuple[Split, ...]:
     """
     splits = tuple(splits_for(data, seeds))
     Target.of(splits)
+    if splits[0].outputs > 1:
+        raise SpecError(
+            f"{splits[0].name!r} has {splits[0].outputs} outputs ({splits[0].target_name}), and methods are compared "
+            "on one: give a table for each output, or fit a cell with likelihood "
+            f"Gaussian(outputs={splits[0].outputs}) by itself"
+        )
     return splits

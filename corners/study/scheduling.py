@@ -109,7 +109,8 @@ def _pool(
             warnings.filterwarnings("ignore", ".* tasks? .*(but not used|cancelled)", UserWarning)
             results.close()
         # joblib would keep the processes for whoever asks next; a run starts with new ones and leaves none behind.
-        get_reusable_executor().shutdown(wait=True, kill_workers=True)
+        same = get_reusable_executor(reuse=True)  # pyright: ignore[reportArgumentType]  its default "auto" is a str
+        same.shutdown(wait=True, kill_workers=True)
 
 
 def _deaf(work: Work, k: int, job: Any) -> tuple[int, Any]:

@@ -229,3 +229,10 @@ def test_where_the_numbers_come_from():
 def test_same_call_same_numbers():
     one, other = (run(DATA, ["scroll_dense", "map"], seeds=[5, 6], backbone=MLP(3)) for _ in range(2))
     assert [r["mean"] for r in one.records()] == [r["mean"] for r in other.records()]
+
+
+def test_a_table_of_several_outputs_is_refused_with_what_to_do():
+    inputs = np.random.default_rng(0).normal(size=(30, 2))
+    data = Dataset(inputs, np.stack([inputs[:, 0], inputs[:, 1]], axis=1), "two", target_name=["left", "right"])
+    with pytest.raises(SpecError, match=r"'two' has 2 outputs \(left, right\).*Gaussian\(outputs=2\)"):
+        compare(data, ["map"], seeds=[5])

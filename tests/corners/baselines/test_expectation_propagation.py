@@ -33,7 +33,7 @@ class Inputs(Fit):
     seconds: float = 0.0
 
     def predict(self, inputs, *, replicate=0):
-        raise NotImplementedError
+        raise AssertionError("the host gives features and a precision; its predictions play no part")
 
     def features(self, inputs, *, replicate=0):
         if not self.statuses[replicate].usable:

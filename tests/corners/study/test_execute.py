@@ -1,9 +1,10 @@
-"""One cell: its fingerprint, its options, the numbers that are kept, and how it fails."""
+"""One cell run: the numbers that are kept, what its status says, and how it fails."""
 
 import json
 import math
 import pickle
-from dataclasses import dataclass, field, fields, make_dataclass, replace
+import warnings
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,19 +14,15 @@ from scipy import stats
 from corners.data.dataset import Dataset
 from corners.data.loading import load
 from corners.data.splitters import random_split
-from corners.errors import DataError, SpecError, UnavailableError
+from corners.errors import DataError, UnavailableError
+from corners.likelihoods._quadrature import QuadratureWarning
 from corners.method import Fit, FitStatus, Method, Trace
 from corners.predictive.gaussian import GaussianPredictive
-from corners.predictive.mixture import MixturePredictive
-from corners.study import cells, make_method, method_names
-from corners.study.cells import fingerprint, spec_facts
+from corners.study import cells
+from corners.study.cells import fingerprint
 from corners.study.execute import Failure, Job, replicate_record, run_cell
-from corners.study.scoring import score_values
-from tests.architecture.sources import in_fresh_python
-from tests.corners.study.studies import HEAD, ROWS, small_study, written
-
-GENERATOR = np.random.default_rng(4)
-TARGETS, MEAN, VARIANCE = GENERATOR.normal(size=7), GENERATOR.normal(size=7), GENERATOR.uniform(0.2, 2.0, size=7)
+from corners.study.fitting import WIDE
+from tests.corners.study.studies import small_study
 
 
 def job_of(cell, **changes) -> Job:
@@ -136,28 +133,6 @@ def test_the_numbers_are_those_of_the_fit_itself(cell):
         assert record["status"] == fit.statuses[k].sentence
 
 
-def test_coverage_at_nineteen_levels():
-    values = score_values(GaussianPredictive(MEAN, VARIANCE), TARGETS)
-    for percent in range(5, 100, 5):
-        radius = stats.norm.ppf(0.5 + percent / 200.0)
-        share = np.mean(np.abs(TARGETS - MEAN) / np.sqrt(VARIANCE) <= radius)
-        assert values[f"coverage_{percent:02d}"] == share
-    assert values["coverage"] == values["coverage_90"]
-    misses = [abs(values[f"coverage_{percent:02d}"] - percent / 100) for percent in range(5, 100, 5)]
-    assert values["calibration_error"] == pytest.approx(np.mean(misses), rel=1e-12)
-    assert "nll_moment_matched" not in values
-
-
-def test_a_mixture_has_both_likelihoods():
-    means, variances = np.stack([MEAN, MEAN + 2.0]), np.stack([VARIANCE, 2.0 * VARIANCE])
-    values = score_values(MixturePredictive(means, variances), TARGETS)
-    density = 0.5 * stats.norm.pdf(TARGETS, means, np.sqrt(variances)).sum(axis=0)
-    matched = 1.5 * VARIANCE + 1.0
-    assert values["nll"] == pytest.approx(-np.log(density).mean(), rel=1e-12)
-    terms = stats.norm.logpdf(TARGETS, MEAN + 1.0, np.sqrt(matched))
-    assert values["nll_moment_matched"] == pytest.approx(-terms.mean(), rel=1e-12)
-
-
 def test_a_replicate_that_cannot_predict_has_no_numbers():
     split = random_split(load("linear"), 5)
     record = replicate_record(stub_fit(code="failed"), 0, split)
@@ -171,6 +146,19 @@ def test_a_replicate_whose_predictive_breaks_says_so():
     assert record["usable"] is False and record["seed"] == 6
     assert "cannot be scored: predictive variance must be positive" in record["status"]
     assert "nll" not in record["values"] and record["values"]["fit_seconds"] == 3.0
+
+
+def test_what_quadrature_met_while_scoring_is_said_unless_training_said_it():
+    def wide(inputs):
+        text = "a marginal variance of 12 exceeds 10: 32 nodes lose digits"
+        warnings.warn(text, QuadratureWarning, stacklevel=1)
+        return unit_gaussian(inputs)
+
+    split = random_split(load("linear"), 5)
+    assert replicate_record(stub_fit(predictive=wide), 0, split)["status"] == f"converged; scored: {WIDE}"
+    trained = replace(stub_fit(predictive=wide), statuses=(FitStatus("converged", remarks=(WIDE,)),), seeds=(5,))
+    assert replicate_record(trained, 0, split)["status"] == f"converged; {WIDE}"
+    assert replicate_record(stub_fit(), 0, split)["status"] == "converged"
 
 
 def test_a_mistake_in_the_code_is_no_property_of_a_replicate():
@@ -231,121 +219,3 @@ def test_another_table_on_a_worker_is_noticed_before_training(cell, monkeypatch)
 def test_a_job_goes_to_another_process(cell):
     job = job_of(cell)
     assert pickle.loads(pickle.dumps(job)) == job
-
-
-# Fingerprints
-
-
-def prints(tmp_path, text=HEAD + ROWS, data=None, kind="random", position=0) -> str:
-    cell = small_study(tmp_path, text).cells()[position]
-    return fingerprint(cell, data or load(cell.dataset), kind)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        HEAD.replace("max_steps = 4", "max_steps = 5") + ROWS,
-        HEAD.replace("hidden = [3]", "hidden = [4]") + ROWS,
-        HEAD.replace("seeds = 3", "seeds = 1") + ROWS,
-        HEAD.replace("seeds = 3", "seeds = 3\nfirst_seed = 6") + ROWS,
-        HEAD + ROWS.replace('"scroll_none"', '"scroll_none"\nmethod = "map"', 1),
-        HEAD + ROWS.replace('"scroll_none"', '"scroll_none"\noptions = { dtype = "float32" }', 1),
-        HEAD + ROWS.replace('"scroll_none"', '"scroll_none"\nprotocol = { jitter = 0.1 }', 1),
-        HEAD + "[dataset.linear]\nbackbone = 'identity'\n" + ROWS,
-    ],
-)
-def test_what_determines_the_numbers_changes_the_fingerprint(tmp_path, text):
-    assert prints(tmp_path, text) != prints(tmp_path)
-
-
-def test_so_do_the_table_and_the_way_to_split(tmp_path):
-    data = load("linear")
-    other = Dataset(data.inputs, data.targets + 1e-9, data.name)
-    assert len({prints(tmp_path), prints(tmp_path, data=other), prints(tmp_path, kind="predefined")}) == 3
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        HEAD.replace("Does it run?", "Is it fast?") + ROWS,
-        HEAD.replace('title = "Small"', 'title = "Tiny"') + ROWS,
-        HEAD + ROWS.replace('"scroll_none"', '"scroll_none"\nlabel = "None"\npublished = "Bethe"', 1),
-        HEAD + ROWS.replace('"scroll_none"', '"plain"\nmethod = "scroll_none"', 1),
-        HEAD.replace("max_steps = 4, patience = 4", "patience = 4, max_steps = 4") + ROWS,
-        HEAD.replace(", max_steps = 4", "") + ROWS.replace('_none"', '_none"\nprotocol = { max_steps = 4 }', 1),
-    ],
-)
-def test_what_does_not_leaves_it(tmp_path, text):
-    assert prints(tmp_path, text) == prints(tmp_path)
-
-
-def test_a_choice_that_nobody_has_made_leaves_earlier_results():
-    """A later version may add a field; where it says nothing, cells of before are still what they were."""
-    kind = ("Spec", [("rate", float)])
-    before, after = make_dataclass(*kind), make_dataclass(kind[0], [*kind[1], ("tied", float | None, None)])
-    assert spec_facts(before(1.0)) == spec_facts(after(1.0)) != spec_facts(after(1.0, 0.0))
-
-
-def test_it_is_the_same_in_every_process(tmp_path):
-    written(tmp_path)
-    code = f"""
-from corners.data.loading import load
-from corners.study.cells import fingerprint
-from corners.study.spec import read_study
-print(fingerprint(read_study({str(tmp_path / "small")!r}).cells()[0], load("linear"), "random"))
-"""
-    done = in_fresh_python(code)
-    assert done.stdout.strip() == prints(tmp_path), done.stderr
-
-
-@pytest.mark.parametrize("name", method_names())
-def test_every_method_reads_as_what_it_is(name):
-    """An address in memory would make every result stale."""
-    method = make_method(name)
-    assert all(" at 0x" not in repr(getattr(method, each.name)) for each in fields(method))
-
-
-# Options
-
-
-def recipe_of(tmp_path, method: str, options: str):
-    """The recipe of a row with options on the first table of the study."""
-    text = f"{HEAD}[[rows]]\nname = 'own'\nmethod = '{method}'\noptions = {options}\n"
-    return small_study(tmp_path, text).cells()[0].recipe(load("linear"))
-
-
-def test_options_become_fields_of_the_method(tmp_path):
-    assert recipe_of(tmp_path, "nuts", "{ draws = 600 }").method.draws == 600
-    laplace = recipe_of(tmp_path, "laplace", "{ precision_grid = [1, 2.5] }").method
-    assert laplace.precision_grid == (1.0, 2.5)
-    vbll = [
-        recipe_of(
-            tmp_path, "vbll", f"{{ start = 'as_published', regularisation_weight = {given} }}"
-        ).method.regularisation_weight
-        for given in ("2", "[0.1, 1]", '"none"')
-    ]
-    assert vbll == [2.0, (0.1, 1.0), None]
-
-
-@pytest.mark.parametrize(
-    ("method", "options", "message"),
-    [
-        (
-            "nuts",
-            "{ drows = 600 }",
-            "row 'own', options: no option of nuts is called 'drows'. Did you mean 'draws'.*chains",
-        ),
-        ("nuts", "{ draws = 600.0 }", "row 'own', options, draws: got 600.0; allowed is a whole number"),
-        ("nuts", "{ draws = true }", "draws: got True; allowed is a whole number"),
-        ("nuts", "{ name = 'mine' }", "no option of nuts is called 'name'"),
-        ("map", "{ backbone = 'mlp' }", "no option of map is called 'backbone'"),
-        ("map", "{ dtype = 3 }", "dtype: got 3; allowed is a text"),
-        ("map", "{ scale_targets = 1 }", "scale_targets: got 1; allowed is true or false"),
-        ("map", "{ penalty_grid = 1.0 }", "penalty_grid: got 1.0; allowed is a list, each a number"),
-        ("laplace", "{ structure = 'round' }", "row 'own', options structure: .*round"),
-        ("sequential", "{ batch_size = 8 }", "row 'own', options batch_size: mini-batches are for"),
-    ],
-)
-def test_options_that_a_method_does_not_take(tmp_path, method, options, message):
-    with pytest.raises(SpecError, match=message):
-        recipe_of(tmp_path, method, options)

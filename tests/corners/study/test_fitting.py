@@ -22,7 +22,7 @@ class Fitted(Fit):
     seconds: float = 0.0
 
     def predict(self, inputs, *, replicate=0):
-        raise NotImplementedError
+        raise AssertionError("nothing is predicted here")
 
     def features(self, inputs, *, replicate=0):
         return None

@@ -6,6 +6,8 @@ from scipy import special, stats
 
 from corners.predictive.categorical import CategoricalPredictive
 from corners.predictive.count import CountPredictive
+from corners.predictive.gaussian import GaussianPredictive
+from corners.predictive.mixture import MixturePredictive
 from corners.study.scoring import BINS, score_values
 
 P = np.array([[0.9, 0.1, 0.0], [0.55, 0.25, 0.2], [0.3, 0.6, 0.1], [0.35, 0.35, 0.3]])
@@ -63,3 +65,29 @@ def test_counts_have_shares_of_the_randomised_pit_and_no_moment_matched_score():
     assert values["coverage_50"] == pytest.approx(0.5, abs=4.0 * np.sqrt(0.25 / 4000))
     assert {"nll", "crps", "rmse", "calibration_error", "coverage"} <= set(values)
     assert not {"accuracy", "nll_moment_matched"} & set(values)
+
+
+GENERATOR = np.random.default_rng(4)
+TARGETS, MEAN, VARIANCE = GENERATOR.normal(size=7), GENERATOR.normal(size=7), GENERATOR.uniform(0.2, 2.0, size=7)
+
+
+def test_coverage_at_nineteen_levels():
+    values = score_values(GaussianPredictive(MEAN, VARIANCE), TARGETS)
+    for percent in range(5, 100, 5):
+        radius = stats.norm.ppf(0.5 + percent / 200.0)
+        share = np.mean(np.abs(TARGETS - MEAN) / np.sqrt(VARIANCE) <= radius)
+        assert values[f"coverage_{percent:02d}"] == share
+    assert values["coverage"] == values["coverage_90"]
+    misses = [abs(values[f"coverage_{percent:02d}"] - percent / 100) for percent in range(5, 100, 5)]
+    assert values["calibration_error"] == pytest.approx(np.mean(misses), rel=1e-12)
+    assert "nll_moment_matched" not in values
+
+
+def test_a_mixture_has_both_likelihoods():
+    means, variances = np.stack([MEAN, MEAN + 2.0]), np.stack([VARIANCE, 2.0 * VARIANCE])
+    values = score_values(MixturePredictive(means, variances), TARGETS)
+    density = 0.5 * stats.norm.pdf(TARGETS, means, np.sqrt(variances)).sum(axis=0)
+    matched = 1.5 * VARIANCE + 1.0
+    assert values["nll"] == pytest.approx(-np.log(density).mean(), rel=1e-12)
+    terms = stats.norm.logpdf(TARGETS, MEAN + 1.0, np.sqrt(matched))
+    assert values["nll_moment_matched"] == pytest.approx(-terms.mean(), rel=1e-12)

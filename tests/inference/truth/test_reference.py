@@ -80,6 +80,16 @@ def test_save_and_load_lose_nothing(fixed_run, collapsed_run, tmp_path):
     assert len(list(tmp_path.iterdir())) == 2  # nothing partial is left
 
 
+def test_a_certificate_of_version_1_is_of_gaussian_noise(saved, fixed_run):
+    """It named no likelihood: there was one."""
+    provenance = json.loads(saved.read_text())["provenance"]
+    del provenance["likelihood"]
+    edit(saved, version=1, provenance=provenance)
+    again = ReferencePosterior.load(saved)
+    assert again.likelihood == "gaussian"
+    np.testing.assert_array_equal(again.weights, fixed_run.weights)
+
+
 def test_the_certificate_can_be_read_by_people(saved):
     document = json.loads(saved.read_text())
     assert document["passed"] is True and document["checks_made"][0]["name"] == "R-hat"
