@@ -73,6 +73,7 @@ KINDS: dict[str, Callable[[], list[Row]]] = {
     "backbones": _family("backbone", "corners.backbones"),
     "scores": _scores,
     "protocols": _protocols,
+    "claims": _family("claim", "corners.claims"),
     "letters": _letters,
 }
 
