@@ -202,6 +202,8 @@ class Method(ABC):
     """Kinds of tables it is for: "regression", "classification", "count"."""
     host: ClassVar[str | None] = None
     """Name of the method whose features this one borrows, if any; its fit is then passed to ``fit``."""
+    conjugate: ClassVar[bool] = False
+    """Whether its host needs the conjugate posterior of Gaussian noise, so that another head leaves the method out."""
 
     @abstractmethod
     def fit(

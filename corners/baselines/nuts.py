@@ -3,14 +3,16 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float
 
 from corners.backbones._base import Backbone
+from corners.baselines import _sampling
+from corners.baselines._sampling import GAUSSIAN
 from corners.baselines._tasks import require_task
-from corners.errors import CornersError, SpecError, TruthError
+from corners.errors import CornersError, SpecError
 from corners.method import METHODS, Fit, FitStatus, LastLayer, Method, Trace, require_one_seed_a_split
 from corners.optimise import Watcher
 from corners.predictive._base import Predictive
@@ -23,8 +25,6 @@ from corners.types import Array
 
 if TYPE_CHECKING:
     from corners.data.split import Split
-    from inference.truth.heads._base import Head
-    from inference.truth.priors import Hyperpriors
     from inference.truth.reference import ReferencePosterior
 
 THINNED, THINNED_MORE = 500, 200
@@ -32,66 +32,7 @@ THINNED, THINNED_MORE = 500, 200
 
 Of Student-t and negative binomial components fewer: their distribution functions cost ten times a Gaussian's.
 """
-GAUSSIAN, CLOSED_HOST = "gaussian", "sequential"
-
-
-def sample_layer(
-    layer: LastLayer, *, hierarchical: bool = False, draws: int = 1000, chains: int = 4, seed: int | None = None
-) -> "ReferencePosterior":
-    """Sample the posterior of one last layer at its own hyperparameters, or with its own hyperpriors.
-
-    The likelihood is the fit's own. The parameters of one that is not Gaussian noise (thresholds, size, scale) stay at
-    their fitted values, hierarchical or not: the fit has no density of them.
-
-    Raises
-    ------
-    TruthError : the run failed its gate or could not be made; the message says which check and what to do.
-    SpecError : ``hierarchical`` for a fit without hyperpriors.
-    """
-    from inference.errors import InferenceError
-    from inference.truth import sample_last_layer
-
-    try:
-        gaussian = layer.likelihood == GAUSSIAN
-        known: dict[str, Any] = {"likelihood": None if gaussian else _head(layer)}
-        if hierarchical:
-            known["hyperpriors"] = _hyperpriors(layer)
-        else:
-            known["prior_precision"] = layer.prior_precision
-            known["noise_scale"] = layer.noise_var**0.5 if gaussian else None
-        reference = sample_last_layer(
-            layer.features,
-            layer.targets,
-            **known,
-            form="collapsed" if hierarchical and gaussian else "whitened",
-            chains=chains,
-            draws=draws,
-            seed=seed,
-        )
-        return reference.require()
-    except InferenceError as error:
-        raise TruthError(str(error)) from error
-
-
-def _head(layer: LastLayer) -> "Head":
-    """The fit's own likelihood, its parameters held at their fitted values."""
-    from inference.truth.heads import HEADS
-
-    return HEADS.get(layer.likelihood).from_parameters(layer.likelihood_params)
-
-
-def _hyperpriors(layer: LastLayer) -> "Hyperpriors":
-    """The fit's own hyperpriors, as the sampler's."""
-    from inference.truth import Gamma, Hyperpriors, InverseGamma
-
-    precision, noise = layer.precision_prior, layer.noise_prior
-    if precision is not None and layer.likelihood != GAUSSIAN:
-        return Hyperpriors(prior_precision=Gamma(precision.first, precision.second))
-    if precision is None or noise is None:
-        raise SpecError("a hierarchical truth needs the hyperpriors of the fit it judges, and this fit has none")
-    return Hyperpriors(
-        prior_precision=Gamma(precision.first, precision.second), noise_var=InverseGamma(noise.first, noise.second)
-    )
+CLOSED_HOST = "sequential"
 
 
 @dataclass(frozen=True)
@@ -215,7 +156,7 @@ class Nuts(Method):
                 if layer is None:
                     raise SpecError(f"{host.method} has no last layer to sample, or one a latent function")
                 layers[k] = layer
-                references[k] = sample_layer(layer, draws=self.draws, chains=self.chains, seed=seed)
+                references[k] = _sampling.sample_layer(layer, draws=self.draws, chains=self.chains, seed=seed)
                 statuses.append(FitStatus("sampled"))
             except CornersError as error:
                 statuses.append(FitStatus("failed", detail=str(error)))

@@ -41,7 +41,9 @@ def method_names(table: Table | None = None, head: "str | Likelihood | Head | No
     # Of Gaussian noise the Laplace approximation is the posterior itself, and its cell would be another by a new name.
     wanted = ("closed", "mean_closed", "free") if closed else ("free", "laplace")
     cells = [name for name, cell in CELLS.items() if cell.routing in wanted]
-    return [*cells, *(name for name in METHODS.names() if target.task in METHODS.get(name).tasks)]
+    references = {name: METHODS.get(name) for name in METHODS.names()}
+    suited = [name for name, kind in references.items() if target.task in kind.tasks and (closed or not kind.conjugate)]
+    return [*cells, *suited]
 
 
 def method_summary(name: str) -> str:
@@ -123,6 +125,11 @@ def make_method(
     if name == "nuts" and not is_conjugate(own, Target.of(table)):
         method = replace(method, host=FREE_HOST)
     require_task(method, Target.of(table))
+    if method.conjugate and not is_conjugate(own, Target.of(table)):
+        raise ImpossibleCellError(
+            f"{name} averages over conjugate posteriors, which this head does not have; methods for it: "
+            f"{', '.join(method_names(table, own))}"
+        )
     return method
 
 

@@ -85,7 +85,7 @@ class Run:
                     self._sample_one(name, fit, position)
 
     def _sample_one(self, name: str, fit: Fit, position: int) -> None:
-        from corners.baselines.nuts import sample_layer
+        from corners.baselines._sampling import sample_layer
 
         seed, usable = self.plan.seeds[position], fit.statuses[position].usable
         layer = fit.sampled_layer(position, self.plan.splits[position]) if usable else None

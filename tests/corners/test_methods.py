@@ -33,7 +33,7 @@ def test_no_law_is_forgotten():
 def exact_draws():
     """Exact draws instead of NUTS: the sampler has tests of its own."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("corners.baselines.nuts.sample_layer", Sampler())
+        patch.setattr("corners.baselines._sampling.sample_layer", Sampler())
         yield
 
 

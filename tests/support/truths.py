@@ -24,16 +24,23 @@ class Drawn:
     """Draws as a gated reference posterior has them: (chains, draws, H)."""
 
     draws: Array
-    noise_scale: float
+    precision: float
+    noise: float
 
     def predictive_draws(self, features: Array) -> Moments:
         flat = self.draws.reshape(-1, self.draws.shape[-1])
-        return Moments(flat @ features.T, np.full(len(flat), self.noise_scale))
+        return Moments(flat @ features.T, self.noise_scale())
+
+    def prior_precision(self) -> Array:
+        return np.full(self.draws[..., 0].size, self.precision)
+
+    def noise_scale(self) -> Array:
+        return np.full(self.draws[..., 0].size, self.noise)
 
 
 @dataclass
 class Sampler:
-    """Takes the place of ``corners.baselines.nuts.sample_layer``; remembers what it was asked."""
+    """Takes the place of ``corners.baselines._sampling.sample_layer``; remembers what it was asked."""
 
     asked: list[dict] = field(default_factory=list)
     failing: Exception | None = None
@@ -53,12 +60,12 @@ class Sampler:
         mean, covariance = dense.posterior(layer.features, layer.targets, layer.prior_precision, layer.noise_var)
         generator = np.random.default_rng(seed)
         draws_ = generator.multivariate_normal(mean, covariance, size=(chains, draws))
-        return Drawn(draws_, layer.noise_var**0.5)
+        return Drawn(draws_, layer.prior_precision, layer.noise_var**0.5)
 
 
 @pytest.fixture
 def sampler(monkeypatch: pytest.MonkeyPatch) -> Sampler:
     """The stand-in, in place."""
     stand_in = Sampler()
-    monkeypatch.setattr("corners.baselines.nuts.sample_layer", stand_in)
+    monkeypatch.setattr("corners.baselines._sampling.sample_layer", stand_in)
     return stand_in

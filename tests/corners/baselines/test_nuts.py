@@ -76,7 +76,7 @@ def test_features_and_hyperparameters_are_the_hosts(host, sampler: Sampler):  # 
 
 
 def test_hierarchical_truth_needs_the_fits_own_hyperpriors(host):
-    from corners.baselines.nuts import sample_layer
+    from corners.baselines._sampling import sample_layer
 
     layer = host.last_layer(0, SPLITS[0])
     with pytest.raises(SpecError, match="needs the hyperpriors of the fit it judges, and this fit has none"):
@@ -85,7 +85,7 @@ def test_hierarchical_truth_needs_the_fits_own_hyperpriors(host):
 
 def test_a_hyperprior_that_is_no_density_is_one_of_our_errors(host):
     """Constant targets scale the noise's hyperprior to zero; a comparison must survive it."""
-    from corners.baselines.nuts import sample_layer
+    from corners.baselines._sampling import sample_layer
 
     priors = {
         "precision_prior": HyperpriorSpec("gamma", 2.0, 0.1),

@@ -7,7 +7,8 @@ import pytest
 from scipy import special, stats
 
 from corners.baselines import nuts
-from corners.baselines.nuts import Nuts, _mixture, sample_layer
+from corners.baselines._sampling import sample_layer
+from corners.baselines.nuts import Nuts, _mixture
 from corners.errors import SpecError
 from corners.method import HyperpriorSpec
 from corners.predictive.categorical import CategoricalPredictive

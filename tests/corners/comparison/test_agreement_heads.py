@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from corners.baselines.nuts import sample_layer
+from corners.baselines._sampling import sample_layer
 from corners.comparison.agreement import agreement
 from corners.errors import DataError
 from corners.method import LastLayer
