@@ -18,6 +18,7 @@ FAMILIES = {
     "corners.likelihoods",
     "corners.backbones",
     "corners.baselines",
+    "corners.claims",
     "corners.comparison.scores",
     "corners.data.sources",
     "inference.nodes",

@@ -43,7 +43,3 @@ def test_finding_is_reproducible(claim, finding):
 def test_takes_a_users_data(claim, table):
     if claim.takes_data:
         laws.check_takes_a_users_data(claim, table)
-
-
-def test_its_mathematics_was_broken_on_purpose(claim):
-    laws.check_its_mathematics_was_broken_on_purpose(claim)

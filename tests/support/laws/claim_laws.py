@@ -1,14 +1,9 @@
 """What every claim must satisfy, on its stated problem and on a table of a user's."""
 
-import inspect
-from pathlib import Path
-
 import numpy as np
 
 from corners.claims._base import CONDITIONAL, VERDICTS, Claim, Finding
 from corners.claims._problems import Problem
-
-TESTS = Path(__file__).resolve().parents[2] / "corners" / "claims"
 
 
 def check_says_what_it_is(claim: Claim) -> None:
@@ -60,11 +55,3 @@ def check_takes_a_users_data(claim: Claim, problem: Problem) -> None:
     assert finding.verdict in VERDICTS
     if claim.expected == "holds":
         assert finding.verdict == "holds", "\n".join(map(str, finding.margins))
-
-
-def check_its_mathematics_was_broken_on_purpose(claim: Claim) -> None:
-    """The claim's test file breaks something and sees the verdict turn."""
-    file = TESTS / f"test_{claim.name}.py"
-    assert file.exists(), f"{file.name} is missing: break the mathematics there and see the verdict turn"
-    assert "def test_broken_" in file.read_text(encoding="utf-8"), f"{file.name} breaks nothing"
-    assert Path(inspect.getfile(type(claim))).stem == claim.name
