@@ -47,13 +47,13 @@ class LogDensity(ABC):
         """``log p(y | f)``."""
         return self.kernel(latent) + self.normaliser()
 
-    def by_parameters(self, latent: Tensor) -> tuple[Tensor, ...]:
-        """Derivatives of the kernel in the parameters; without them autograd goes through every node."""
-        return ()
+    def kernel_by_parameters(self, latent: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """The kernel and its derivatives in the parameters; without these autograd goes through every node."""
+        return self.kernel(latent), ()
 
     @abstractmethod
-    def start(self, mean: Tensor) -> Tensor:
-        """Where Newton starts, given the means of the marginals."""
+    def start(self, mean: Tensor, variance: Tensor) -> Tensor:
+        """Where Newton starts, given the marginals."""
 
 
 @dataclass(frozen=True)
@@ -88,10 +88,9 @@ class AdaptiveRule:
 
     def _integral(self, targets: Tensor, mean: Tensor, variance: Tensor, parameters: Sequence[Tensor]) -> Tensor:
         with torch.no_grad():
-            density = self.density(targets, *parameters)
-            peak = find_mode(density, mean, variance)
-            stated = len(density.by_parameters(mean)) == len(parameters)
-        if not stated and any(each.requires_grad for each in parameters):
+            peak = find_mode(self.density, targets, mean, variance, parameters)
+            _, stated = self.density(targets, *parameters).kernel_by_parameters(mean)
+        if len(stated) < len(parameters) and any(each.requires_grad for each in parameters):
             return self.by_autograd(targets, mean, variance, parameters, peak)
         return _AtFixedNodes.apply(self, targets, mean, variance, peak, *parameters)  # pyright: ignore[reportReturnType]
 
@@ -127,8 +126,9 @@ class AdaptiveRule:
         density, apart = self.density(targets, *rest), points * (2.0**0.5 * scale)
         away = shift + apart
         top = density.kernel(mean + shift)
-        own = density.by_parameters(mean + away) if slopes else ()
-        terms = density.kernel(mean + away).sub_(top).add_(log_weights)
+        latent = mean + away
+        terms, own = density.kernel_by_parameters(latent) if slopes else (density.kernel(latent), ())
+        terms.sub_(top).add_(log_weights)
         terms.addcmul_(apart.mul_(shift + away), -0.5 / variance)
         largest = terms.amax(0)
         weights = terms.sub_(largest).exp_()
@@ -204,31 +204,78 @@ def _rule(nodes: int) -> tuple[Tensor, Tensor]:
     return torch.from_numpy(points), torch.from_numpy(np.log(weights) + points**2)
 
 
-def find_mode(density: LogDensity, mean: Tensor, variance: Tensor) -> Peak:
+def find_mode(
+    density: Callable[..., LogDensity],
+    targets: Tensor,
+    mean: Tensor,
+    variance: Tensor,
+    parameters: Sequence[Tensor] = (),
+) -> Peak:
     """The peak of ``log p(y|f) - (f - m)²/2v`` by damped Newton; an element that has arrived rests.
 
-    No element depends on its neighbours, so replicate k of a batch equals that run alone.
+    No element depends on its neighbours, so replicate k of a batch equals that run alone. Once half of the elements
+    rest, the others go on without them.
     """
-    precision = 1.0 / variance
-
-    def objective(shift: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        value, slope, curvature = density.expansion(mean + shift)
-        pull = precision * shift
-        return value - 0.5 * pull * shift, slope - pull, curvature + precision
-
-    shift = density.start(mean) - mean
-    (value, slope, total), moving = objective(shift), torch.ones_like(mean, dtype=torch.bool)
+    inputs = [each.expand(mean.shape).reshape(-1) for each in (targets, mean, variance, *parameters)]
+    climb = _Climb.start(density, inputs)
+    shift, total = torch.empty_like(inputs[1]), torch.empty_like(inputs[1])
+    where = torch.arange(shift.numel())
     for _ in range(NEWTON_STEPS):
-        step = torch.where(moving, slope / total, torch.zeros_like(shift))
-        moving = step.square() * total > MODE_TOLERANCE**2
-        reached = objective(shift + step)
+        climb.step()
+        moving = climb.moving
+        left = int(moving.sum())
+        if 2 * left <= moving.numel():
+            shift[where], total[where] = climb.shift, climb.total
+            if not left:
+                break
+            where, inputs = where[moving], [each[moving] for each in inputs]
+            climb = climb.among(density, inputs)
+    else:
+        shift[where], total[where] = climb.shift, climb.total
+    return Peak(shift.reshape(mean.shape), total.rsqrt().reshape(mean.shape))
+
+
+class _Climb:
+    """Elements on their way to the peak: where they are, and value, slope and curvature there."""
+
+    def __init__(self, density: LogDensity, mean: Tensor, variance: Tensor) -> None:
+        self.density, self.mean, self.precision = density, mean, 1.0 / variance
+        self.moving = torch.ones_like(mean, dtype=torch.bool)
+
+    @classmethod
+    def start(cls, density: Callable[..., LogDensity], inputs: Sequence[Tensor]) -> "_Climb":
+        """At the start that the density proposes."""
+        targets, mean, variance, *parameters = inputs
+        climb = cls(density(targets, *parameters), mean, variance)
+        climb.shift = climb.density.start(mean, variance) - mean
+        climb.value, climb.slope, climb.total = climb.objective(climb.shift)
+        return climb
+
+    def among(self, density: Callable[..., LogDensity], inputs: Sequence[Tensor]) -> "_Climb":
+        """Those that still move, alone; ``inputs`` are theirs."""
+        targets, mean, variance, *parameters = inputs
+        climb = _Climb(density(targets, *parameters), mean, variance)
+        climb.shift, climb.value, climb.slope, climb.total = (
+            each[self.moving] for each in (self.shift, self.value, self.slope, self.total)
+        )
+        return climb
+
+    def objective(self, shift: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Value, slope and curvature of ``log p(y|f) - (f - m)²/2v``."""
+        value, slope, curvature = self.density.expansion(self.mean + shift)
+        pull = self.precision * shift
+        return value - 0.5 * pull * shift, slope - pull, curvature + self.precision
+
+    def step(self) -> None:
+        """One Newton step of those that move, halved until it gains what its slope promises."""
+        step = torch.where(self.moving, self.slope / self.total, torch.zeros_like(self.shift))
+        self.moving = step.square() * self.total > MODE_TOLERANCE**2
+        reached = self.objective(self.shift + step)
         for _ in range(HALVINGS):
-            worse = reached[0] < value + LEAST_GAIN * slope * step - 1e-14 * value.abs()
+            worse = reached[0] < self.value + LEAST_GAIN * self.slope * step - 1e-14 * self.value.abs()
+            worse &= self.moving  # of the last, small step rounding alone can say that it does not gain
             if not worse.any():
                 break
             step = torch.where(worse, 0.5 * step, step)
-            reached = objective(shift + step)
-        shift, (value, slope, total) = shift + step, reached
-        if not moving.any():
-            break
-    return Peak(shift, total.rsqrt())
+            reached = self.objective(self.shift + step)
+        self.shift, (self.value, self.slope, self.total) = self.shift + step, reached

@@ -120,5 +120,5 @@ class _LogSigmoid(LogDensity):
         miss = torch.sigmoid(-margin)
         return torch.nn.functional.logsigmoid(margin), self.sign * miss, miss * torch.sigmoid(margin)
 
-    def start(self, mean: Tensor) -> Tensor:
+    def start(self, mean: Tensor, variance: Tensor) -> Tensor:
         return mean

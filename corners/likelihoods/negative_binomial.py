@@ -140,17 +140,18 @@ class _LogNegativeBinomial(LogDensity):
     def normaliser(self) -> Tensor:
         return _log_coefficient(self.targets, self.log_size)
 
-    def by_parameters(self, latent: Tensor) -> tuple[Tensor]:
+    def kernel_by_parameters(self, latent: Tensor) -> tuple[Tensor, tuple[Tensor]]:
         """In ``log r``: ``r log(1 - p) + (y + r) p``."""
         miss = torch.nn.functional.logsigmoid(self.log_size - latent)
-        return (self.log_size.exp() * miss - self.total * miss.expm1(),)
+        slope = (self.log_size.exp() * miss).sub_(self.total * miss.expm1())
+        return (self.targets * latent).addcmul_(self.total, miss), (slope,)
 
     def expansion(self, latent: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         share = torch.sigmoid(latent - self.log_size)
         curvature = self.total * share * torch.sigmoid(self.log_size - latent)
         return self.kernel(latent), self.targets - self.total * share, curvature
 
-    def start(self, mean: Tensor) -> Tensor:
+    def start(self, mean: Tensor, variance: Tensor) -> Tensor:
         return torch.minimum(mean, self.targets.log1p())
 
 

@@ -109,32 +109,56 @@ class Poisson(QuadratureLikelihood):
 
 
 class _LogPoisson(LogDensity):
-    """Slope ``y - e^f``, curvature ``e^f``; Newton starts at ``min(m, log(y + 1))``."""
+    """Slope ``y - e^f``, curvature ``e^f``; Newton starts at the mode itself, up to 1e-7."""
 
     def __init__(self, targets: Tensor) -> None:
         self.targets = targets
 
     def kernel(self, latent: Tensor) -> Tensor:
-        return self.targets * latent - _rate(latent)
+        return (self.targets * latent).sub_(_rate(latent))
 
     def normaliser(self) -> Tensor:
         return -torch.lgamma(self.targets + 1.0)
 
     def expansion(self, latent: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        rate = latent.clamp(max=_largest_log_rate(latent)).exp()
-        return self.kernel(latent), self.targets - rate, rate
+        cap = _largest_log_rate(latent)
+        rate = latent.clamp(max=cap).exp()
+        continued = rate if _at_most(latent, cap) else rate * (1.0 + (latent - cap).relu())
+        return self.targets * latent - continued, self.targets - rate, rate
 
-    def start(self, mean: Tensor) -> Tensor:
-        return torch.minimum(mean, self.targets.log1p())
+    def start(self, mean: Tensor, variance: Tensor) -> Tensor:
+        """With ``w = v e^f`` the mode obeys ``w + log w = m + v y + log v`` and ``f = m + v y - w``."""
+        reach = mean + variance * self.targets
+        return reach - _wright_omega(reach + variance.log())
 
 
 def _largest_log_rate(latent: Tensor) -> float:
     return 0.42 * math.log(torch.finfo(latent.dtype).max)
 
 
+def _at_most(latent: Tensor, cap: float) -> bool:
+    return not latent.numel() or float(latent.detach().max()) <= cap
+
+
 def _rate(latent: Tensor) -> Tensor:
     """``e^f``, continued linearly where its square would overflow."""
     cap = _largest_log_rate(latent)
-    if latent.numel() and float(latent.detach().max()) <= cap:
+    if _at_most(latent, cap):
         return latent.exp()
     return latent.clamp(max=cap).exp() * (1.0 + (latent - cap).relu())
+
+
+def _wright_omega(z: Tensor) -> Tensor:
+    """The ``w > 0`` with ``w + log w = z``, to a relative error of 1e-7.
+
+    Winitzki's global approximation of Lambert's function (2003, "Uniform approximations for transcendental functions")
+    and one step of fourth order (Fritsch, Shafer and Crowley 1973, algorithm 443).
+    """
+    low = z < -30.0  # there w is e^z to 1e-13, and its logarithm may not exist
+    argument = torch.where(low, torch.zeros_like(z), z)
+    log = torch.nn.functional.softplus(argument)
+    guess = log * (1.0 - log.log1p() / (2.0 + log))
+    left, one = argument - guess - guess.log(), 1.0 + guess
+    scale = 2.0 * one * (one + left * (2.0 / 3.0))
+    found = guess * (1.0 + left / one * (scale - left) / (scale - 2.0 * left))
+    return torch.where(low, z.exp(), found)

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import torch
-from scipy import stats
+from scipy import special, stats
 
 from corners.beliefs import Marginals
 from corners.errors import DataError, SpecError
-from corners.likelihoods.poisson import Poisson, with_exposure
+from corners.likelihoods.poisson import Poisson, _wright_omega, with_exposure
 from tests.support.golden import golden, golden_cases
 from tests.support.problems import assert_close, normal, real
 
@@ -65,3 +65,10 @@ def test_scaled_counts_are_refused():
     at = Marginals(normal(1, 2), torch.ones(2, dtype=torch.float64))
     with pytest.raises(SpecError, match="target_mean must be 0"):
         Poisson().predictive({}, at, 1.0, 1.0)
+
+
+def test_newton_starts_at_the_mode():
+    """Against scipy's Wright omega, over a range that training may meet: rates from e^-800 to e^2000."""
+    z = torch.cat([torch.linspace(-800.0, 2000.0, 20001), torch.linspace(-40.0, 40.0, 20001)]).double()
+    expected = special.wrightomega(z.numpy())
+    np.testing.assert_allclose(_wright_omega(z).numpy(), expected, rtol=1e-7, atol=1e-300)
