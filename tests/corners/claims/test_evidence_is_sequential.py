@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from corners.claims import evidence_is_sequential as module
 from corners.claims._base import FAILS
 from corners.exact import sequential_predictives
@@ -29,9 +31,10 @@ def test_broken_order_turns_the_verdict(monkeypatch):
     assert claim.check(claim.problem()).verdict == FAILS
 
 
-def test_more_features_than_rows():
-    """The identity knows no shape."""
+@pytest.mark.parametrize("rows", [1, 5])
+def test_more_features_than_rows(rows):
+    """The identity knows no shape; of one row there is one order."""
     claim = module.EvidenceIsSequential.example()
     problem = claim.problem()
-    wide = replace(problem, features=problem.features[:5], targets=problem.targets[:5])
+    wide = replace(problem, features=problem.features[:rows], targets=problem.targets[:rows])
     assert claim.check(wide).verdict == claim.expected
