@@ -14,8 +14,8 @@ from corners.types import Array, Float
 
 CHUNK = 32
 VANISHING = (
-    "degenerate: the leave-one-out errors vanish (a constant zero target, rows duplicated in pairs, or features that "
-    "reproduce the targets), so the objective falls without bound as the noise does; noise_var is held at its floor"
+    "degenerate: the leave-one-out errors vanish (targets that are all zero, or that the features reproduce with rows "
+    "to spare), so the objective falls without bound as the noise does; noise_var is held at its floor"
 )
 AT_EDGE = (
     "prior precision at the edge of the search: the leave-one-out objective still falls as the ridge goes to zero; "

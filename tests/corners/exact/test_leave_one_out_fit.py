@@ -71,6 +71,13 @@ def test_vanishing_errors_stop_at_the_floor_and_are_said(features, targets):
     assert best.status.startswith("degenerate")
 
 
+def test_rows_in_pairs_alone_keep_the_minimum():
+    """Degenerate only where the features reproduce the targets: the squares outside the span, 1.6, are a bound."""
+    best = Evidence([[1.0], [1.0], [2.0], [2.0]], [1.0, 1.0, 0.0, 0.0]).maximise_leave_one_out()
+    assert not best.status.startswith("degenerate")
+    assert best.objective > 2.0 * (math.log(2.0 * math.pi * 1.6 / 4.0) + 1.0)
+
+
 def test_a_target_without_signal_is_the_null_model():
     features = np.array([[1.0], [-1.0], [1.0], [-1.0]])
     best = Evidence(features, np.array([1.0, 1.0, -1.0, -1.0])).maximise_leave_one_out()
