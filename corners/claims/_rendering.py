@@ -68,7 +68,7 @@ def _section(row: Row) -> str:
         "",
         f"Claimed in: {claim.claimed_in}. Checked on: {row.problem}.",
         "",
-        f"**{finding.verdict.capitalize()}.** {finding.sentence}.",
+        f"**{finding.verdict.capitalize()}**: {finding.sentence}.",
         "",
     ]
     if finding.condition is not None:

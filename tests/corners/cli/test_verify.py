@@ -38,7 +38,7 @@ def test_a_folder_holds_the_ledger(command, tmp_path):
     ran = command("verify", CLAIM, "--report", str(tmp_path / "claims"))
     assert ran.code == 0 and str(tmp_path / "claims" / "report.md") in ran.out
     assert json.loads((tmp_path / "claims" / "ledger.json").read_text(encoding="utf-8"))[0]["claim"] == CLAIM
-    assert "**Holds.**" in (tmp_path / "claims" / "report.md").read_text(encoding="utf-8")
+    assert "**Holds**:" in (tmp_path / "claims" / "report.md").read_text(encoding="utf-8")
 
 
 def test_a_finding_against_the_theory_is_exit_status_one(command, monkeypatch):
