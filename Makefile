@@ -1,7 +1,7 @@
 # Every target works in a fresh clone: what it needs is installed first.
 BIN ?= .venv/bin
 
-.PHONY: help demo test newer slow lint types arch reports bench ci
+.PHONY: help demo test newer slow lint types arch notebooks reports bench ci
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -28,6 +28,9 @@ types: $(BIN)/ruff ## pyright
 
 arch: $(BIN)/ruff ## the import contracts of pyproject.toml
 	$(BIN)/lint-imports
+
+notebooks: $(BIN)/ruff ## run every notebooks/NN_name.py anew and keep its outputs in NN_name.ipynb
+	$(BIN)/python notebooks/build.py
 
 reports: $(BIN)/ruff ## render the committed reports again from their results; a difference fails
 	@for study in reports/*/scores.csv.gz; do $(BIN)/corners report $$(dirname $$study) --check || exit 1; done
