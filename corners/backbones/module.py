@@ -21,6 +21,10 @@ DROPOUTS = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropou
 class Module(Backbone):
     """Features from any ``nn.Module`` that maps ``(N, D)`` to ``(N, H)``.
 
+    The module sees inputs standardised column by column on the training part, as every backbone does. One that was
+    pretrained on other inputs must be given those it knows: let its first layer undo the standardisation, or pretrain
+    it on standardised columns.
+
     Parameters
     ----------
     module : the network without its last linear layer. It is copied, never changed.
