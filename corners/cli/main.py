@@ -10,7 +10,7 @@ import click
 from corners import __version__
 from corners.errors import CornersError
 
-VERBS = ("demo", "list", "compare", "run", "report", "verify", "doctor")
+VERBS = ("demo", "list", "compare", "run", "report", "truth", "verify", "doctor")
 
 
 class Verbs(click.Group):

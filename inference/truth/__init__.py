@@ -1,6 +1,7 @@
 """Ground truth: NUTS draws from the posterior of a last layer, with the certificate that they may be trusted.
 
 Gaussian noise by default; probit, logistic, ordinal, Poisson, negative binomial and Student-t heads by ``likelihood=``.
+``sample_network`` samples every weight of a small network and certifies the function it computes.
 
 PyMC, PyTensor and ArviZ are imported only when something is sampled; a saved reference is read with numpy alone.
 
@@ -30,6 +31,11 @@ _HOMES = {
     "NegativeBinomial": "heads.negative_binomial",
     "StudentT": "heads.student_t",
     "ReferencePosterior": "reference",
+    "sample_network": "network",
+    "NetworkPrior": "network_problem",
+    "NetworkReference": "network_reference",
+    "read_certificate": "artefacts",
+    "smc_evidence": "smc",
     "GateReport": "gate",
     "bridge_evidence": "evidence",
     "energy_distance": "distances",

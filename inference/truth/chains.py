@@ -5,12 +5,13 @@ but the leapfrog steps, so a second run of the same structure starts at once.
 """
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from inference.errors import SpecError
 from inference.truth import stacks
 from inference.truth.density import CompiledDensity
 from inference.truth.whitening import Whitening
@@ -26,6 +27,25 @@ class Chains:
 
     positions: Float[Array, "chains draws P"]
     stats: dict[str, Array]
+
+
+def check_settings(settings: Mapping[str, Any]) -> None:
+    """Refuse what no run can be judged with.
+
+    Raises
+    ------
+    SpecError : fewer than 2 chains or 4 draws, a negative ``tune``, a ``target_accept`` outside (0, 1).
+    """
+    for name, least in (("chains", 2), ("draws", 4), ("tune", 0)):
+        if settings[name] < least:
+            raise SpecError(f"{name} must be at least {least} but got {settings[name]}; R-hat needs chains to compare")
+    if not 0.0 < settings["target_accept"] < 1.0:
+        raise SpecError(f"target_accept must lie strictly between 0 and 1 but got {settings['target_accept']}")
+
+
+def fresh_seed() -> int:
+    """A seed from the operating system, for a run that was given none; the result says which it was."""
+    return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1)
 
 
 def run_chains(

@@ -20,14 +20,16 @@ def diagnose(
     hyperparameters: dict[str, Float[Array, "chains draws"]],
     sample_stats: dict[str, Array],
     real: frozenset[str] = frozenset(),
+    label: str = "weights",
 ) -> Diagnostics:
     """Effective sample sizes and R-hat of every weight and of the logarithm of every sampled hyperparameter.
 
-    Those named in ``real`` may be negative and are judged as they are.
+    Those named in ``real`` may be negative and are judged as they are. ``label`` is what the first are called where
+    they are something else, such as values of a function.
     """
     moved = {(n if n in real else f"log_{n}"): v if n in real else np.log(v) for n, v in hyperparameters.items()}
     draws = np.concatenate([weights, *(values[:, :, None] for values in moved.values())], axis=2)
-    names = [*(f"weights[{h}]" for h in range(weights.shape[2])), *moved]
+    names = [*(f"{label}[{h}]" for h in range(weights.shape[2])), *moved]
     with np.errstate(invalid="ignore", divide="ignore"):  # a stuck chain has no variance: NaN, which the gate refuses
         sizes = {f"ess_{method}": stacks.ess(draws, method) for method in ("bulk", "tail", "mean", "sd")}
         rhat, bfmi = stacks.rhat(draws), stacks.bfmi(sample_stats["energy"])

@@ -1,4 +1,7 @@
-"""The evidence from posterior draws by bridge sampling, with its standard error (Meng and Wong 1996)."""
+"""The evidence from posterior draws by bridge sampling, with its standard error (Meng and Wong 1996).
+
+Here too is what :mod:`inference.truth.smc` estimates, so that a saved one is read with numpy alone.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +20,19 @@ class BridgeEstimate:
 
     log_evidence: float
     se: float
+
+
+@dataclass(frozen=True)
+class SmcEstimate:
+    """``log_evidence`` in nats, the mean of independent runs of sequential Monte Carlo, with its standard error.
+
+    ``chains`` holds each run's own estimate, of ``particles`` particles.
+    """
+
+    log_evidence: float
+    se: float
+    chains: tuple[float, ...]
+    particles: int
 
 
 def mean_error(values: Float[Array, "chains draws"]) -> float:

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,13 +15,31 @@ BFMI_BOUND = 0.3
 DIVERGENT_FRACTION_WITH_HYPERPRIORS = 0.001
 
 
+class Remedies(NamedTuple):
+    """What to do about each kind of failure; it depends on the ways a model can be sampled."""
+
+    apart: str
+    longer: str
+    step: str
+    energy: str
+
+
+LAST_LAYER = Remedies(
+    apart="the chains disagree: run more tuning steps (tune=...), or sample with form='whitened' or 'collapsed'",
+    longer="run more draws (draws=...), or sample with form='whitened' or 'collapsed'",
+    step="the step was too long somewhere: raise target_accept towards 0.99, or sample with form='collapsed'",
+    energy="the energy explores too slowly: raise tune, or sample with form='collapsed'",
+)
+
+
 @dataclass(frozen=True, eq=False)
 class Diagnostics:
     """Convergence statistics of one run; ``names`` labels the P parameters they were computed for.
 
     Attributes
     ----------
-    names : ``weights[h]`` for every weight, then ``log_prior_precision`` and ``log_noise_scale`` where sampled.
+    names : ``weights[h]`` for every weight (``function[m]`` for every stated input of a network), then
+        ``log_prior_precision`` and ``log_noise_scale`` where sampled.
     ess_bulk, ess_tail, ess_mean, ess_sd : effective sample sizes, all chains together.
     rhat : rank-normalised split R-hat.
     bfmi : energy Bayesian fraction of missing information, one a chain.
@@ -104,23 +122,19 @@ class GateReport:
         return "\n".join(str(check) for check in self.checks)
 
 
-def judge(diagnostics: Diagnostics, *, draws: int, hyperpriors: bool) -> GateReport:
+def judge(diagnostics: Diagnostics, *, draws: int, hyperpriors: bool, remedies: Remedies = LAST_LAYER) -> GateReport:
     """Hold the statistics of a run of ``draws`` draws (all chains) against the bounds of theory 10.1."""
     names = diagnostics.names
-    longer = "run more draws (draws=...), or sample with form='whitened' or 'collapsed'"
-    apart = "the chains disagree: run more tuning steps (tune=...), or sample with form='whitened' or 'collapsed'"
-    steps = "the step was too long somewhere: raise target_accept towards 0.99, or sample with form='collapsed'"
     fraction = float(diagnostics.divergences.sum()) / draws
     allowed = DIVERGENT_FRACTION_WITH_HYPERPRIORS if hyperpriors else 0.0
     chains = tuple(f"chain {k}" for k in range(len(diagnostics.bfmi)))
-    energy = "the energy explores too slowly: raise tune, or sample with form='collapsed'"
     return GateReport(
         (
-            _worst("R-hat", diagnostics.rhat, names, "<", RHAT_BOUND, apart),
-            _worst("bulk ESS", diagnostics.ess_bulk, names, ">", ESS_BOUND, longer),
-            _worst("tail ESS", diagnostics.ess_tail, names, ">", ESS_BOUND, longer),
-            GateCheck("divergent fraction", "all draws", fraction, "<=", allowed, steps),
-            _worst("E-BFMI", diagnostics.bfmi, chains, ">", BFMI_BOUND, energy),
+            _worst("R-hat", diagnostics.rhat, names, "<", RHAT_BOUND, remedies.apart),
+            _worst("bulk ESS", diagnostics.ess_bulk, names, ">", ESS_BOUND, remedies.longer),
+            _worst("tail ESS", diagnostics.ess_tail, names, ">", ESS_BOUND, remedies.longer),
+            GateCheck("divergent fraction", "all draws", fraction, "<=", allowed, remedies.step),
+            _worst("E-BFMI", diagnostics.bfmi, chains, ">", BFMI_BOUND, remedies.energy),
         )
     )
 

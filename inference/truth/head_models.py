@@ -94,6 +94,13 @@ def build(structure: HeadStructure) -> tuple[Any, dict[str, Any]]:
     return model, shared
 
 
+def head_model_of(problem: HeadProblem, form: HeadForm) -> Any:
+    """A new ``pymc.Model`` of a problem that was checked, with its data."""
+    model, shared = build(head_structure(problem, form))
+    fill(shared, problem)
+    return model
+
+
 def fill(shared: dict[str, Any], problem: HeadProblem) -> None:
     """Put the numbers of ``problem`` into shared variables."""
     values: dict[str, Any] = {

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -48,6 +49,13 @@ class PsisLoo:
     def se(self) -> float:
         r"""Standard error of the total over the points, $\sqrt{N\,\mathrm{var}}$."""
         return float(np.sqrt(len(self.lpd) * self.lpd.var(ddof=1))) if len(self.lpd) > 1 else float("nan")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Total, its error and the flagged points, ready for JSON; None where the run failed and nothing is known."""
+        if not np.isfinite(self.elpd):
+            return {"elpd": None, "se": None, "flagged": None, "threshold": float(self.threshold)}
+        flagged = [int(n) for n in self.flagged]
+        return {"elpd": self.elpd, "se": self.se, "flagged": flagged, "threshold": float(self.threshold)}
 
     def refitted(self, refit: Callable[[int], float]) -> "PsisLoo":
         """The same with every flagged point replaced by ``refit(n)``: the log density of n under a fit without it."""

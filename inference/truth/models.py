@@ -117,6 +117,11 @@ def last_layer_model(
     problem = last_layer_problem(
         features, targets, prior_precision=prior_precision, noise_scale=noise_scale, hyperpriors=hyperpriors
     )
+    return model_of(problem, form)
+
+
+def model_of(problem: LastLayerProblem, form: Form) -> Any:
+    """A new ``pymc.Model`` of a problem that was checked, with its data."""
     structure = structure_of(problem, form)
     model, shared = _build(structure)
     _fill(shared, structure, problem)

@@ -1,8 +1,5 @@
 """Sample a last layer with PyMC's No-U-Turn sampler, and certify the run."""
 
-import contextlib
-import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,17 +7,16 @@ import numpy as np
 
 from inference.errors import SpecError
 from inference.truth import stacks
-from inference.truth.chains import Chains, run_chains
+from inference.truth.chains import Chains, check_settings, fresh_seed, run_chains
 from inference.truth.diagnostics import diagnose, psis_loo
 from inference.truth.evidence import BridgeEstimate, bridge_evidence
 from inference.truth.gate import Diagnostics, judge
-from inference.truth.head_problem import head_problem
 from inference.truth.heads._base import Head
 from inference.truth.loo import PsisLoo
 from inference.truth.priors import Hyperpriors
-from inference.truth.problem import last_layer_problem
 from inference.truth.reference import Provenance, ReferencePosterior
-from inference.truth.targets import GaussianTarget, HeadTarget, Target
+from inference.truth.targets import Target, make_target
+from inference.truth.timing import Stopwatch
 from inference.truth.whitening import Whitening
 from inference.types import Array, Float
 
@@ -87,30 +83,15 @@ def sample_last_layer(  # noqa: PLR0913 (what is sampled, and how: all of it is 
     tune = TUNE.get(form, 0) if tune is None else tune
     settings = {"form": form, "chains": chains, "draws": draws, "tune": tune, "target_accept": target_accept}
     _check(settings)
-    if seed is None:
-        seed = int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1)
+    seed = fresh_seed() if seed is None else seed
     known = {"prior_precision": prior_precision, "noise_scale": noise_scale, "hyperpriors": hyperpriors}
-    return _Run(_target(features, targets, likelihood, offset, form, known), settings, seed, progress).result()
-
-
-def _target(
-    features: Any, targets: Any, likelihood: Head | None, offset: Any, form: str, known: dict[str, Any]
-) -> Target:
-    if likelihood is not None:
-        return HeadTarget(head_problem(features, targets, likelihood, offset=offset, **known), form)
-    if offset is not None:
-        raise SpecError("offset is for heads; with Gaussian noise subtract it from the targets")
-    return GaussianTarget(last_layer_problem(features, targets, **known), form)
+    return _Run(make_target(features, targets, likelihood, offset, form, known), settings, seed, progress).result()
 
 
 def _check(settings: dict[str, Any]) -> None:
     if settings["form"] not in TUNE:
         raise SpecError(f"form must be one of {', '.join(TUNE)} but got {settings['form']!r}")
-    for name, least in (("chains", 2), ("draws", 4), ("tune", 0)):
-        if settings[name] < least:
-            raise SpecError(f"{name} must be at least {least} but got {settings[name]}; R-hat needs chains to compare")
-    if not 0.0 < settings["target_accept"] < 1.0:
-        raise SpecError(f"target_accept must lie strictly between 0 and 1 but got {settings['target_accept']}")
+    check_settings(settings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,36 +122,30 @@ class _Run:
 
     def __init__(self, target: Target, settings: dict[str, Any], seed: int, progress: bool) -> None:
         self.target, self.settings, self.seed, self.progress = target, settings, seed, progress
-        self.seconds: dict[str, float] = {}
+        self.watch = Stopwatch()
         streams = np.random.SeedSequence(seed).spawn(settings["chains"] + 2)
         *self.chain_rngs, self.weights_rng, self.bridge_rng = [np.random.default_rng(stream) for stream in streams]
 
     def result(self) -> ReferencePosterior:
-        with self._timed("importing"):
+        with self.watch("importing"):
             stacks.pymc()
-        with self._timed("compile"):
+        with self.watch("compile"):
             model = self.target.twin()
         # The graph holds one problem's data at a time; threads that share it take turns.
         with model.lock, stacks.one_blas_thread():
             model.set_data(self.target.problem)
             geometry = self._geometry(model)
-            with self._timed("sampling"):
+            with self.watch("sampling"):
                 chains = self._sample(model, geometry)
-            with self._timed("judging"):
+            with self.watch("judging"):
                 drawn = self._drawn(model, chains)
                 evidence = self._evidence(model, chains, drawn)
         return self._certified(geometry, chains, drawn, evidence)
 
-    @contextlib.contextmanager
-    def _timed(self, part: str) -> Iterator[None]:
-        start = time.perf_counter()
-        yield
-        self.seconds[part] = self.seconds.get(part, 0.0) + time.perf_counter() - start
-
     def _geometry(self, model: Any) -> Whitening | None:
         if self.settings["form"] == "plain":
             return None
-        with self._timed("whitening"):
+        with self.watch("whitening"):
             return self.target.whiten(model)
 
     def _sample(self, model: Any, geometry: Whitening | None) -> Chains:
@@ -204,7 +179,7 @@ class _Run:
     def _certified(
         self, geometry: Whitening | None, chains: Chains, drawn: _Drawn, evidence: BridgeEstimate | None
     ) -> ReferencePosterior:
-        with self._timed("judging"):
+        with self.watch("judging"):
             loo = drawn.loo()
         floored = 0 if geometry is None else geometry.floored
         provenance = Provenance(
@@ -215,7 +190,7 @@ class _Run:
             settings={**self.settings, "curvature_directions_floored": floored},
             seed=self.seed,
             versions=stacks.versions(),
-            seconds={part: round(value, 3) for part, value in self.seconds.items()},
+            seconds=self.watch.rounded(),
             leapfrog_steps_per_draw=float(chains.stats["tree_size"].mean()),
         )
         return ReferencePosterior(

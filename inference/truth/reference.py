@@ -1,17 +1,18 @@
 """A reference posterior: draws that passed a gate, with their provenance. Read and used with numpy alone."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from inference.errors import SpecError
-from inference.truth.evidence import BridgeEstimate, mean_error
+from inference.errors import DataError, SpecError
+from inference.truth.evidence import BridgeEstimate, SmcEstimate, mean_error
 from inference.truth.gate import Diagnostics, GateReport, judge
 from inference.truth.heads import HEADS
 from inference.truth.loo import PsisLoo
+from inference.truth.problem import checked_data
 from inference.types import Array, Float
 
 
@@ -21,7 +22,8 @@ class Provenance:
 
     ``likelihood`` is "gaussian" or the name of a head. ``settings`` holds chains, draws, tune, target_accept, form and
     the geometry; ``hyperparameters`` a number or a density each; ``versions`` python and every library; ``seconds`` the
-    wall time of importing PyMC, compiling, whitening, sampling and judging.
+    wall time of importing PyMC, compiling, whitening, sampling and judging. ``source`` is what whoever asked for the
+    draws says of the data: which table, which rows, what the features are.
     """
 
     model: str
@@ -33,6 +35,11 @@ class Provenance:
     seconds: dict[str, float]
     leapfrog_steps_per_draw: float
     likelihood: str = "gaussian"
+    source: dict[str, Any] = field(default_factory=dict)
+
+
+DATA_TOLERANCE = 1e-4
+"""Nats, absolute and relative, by which a log likelihood may differ from the stored one: draws may be in float32."""
 
 
 class GaussianDraws(NamedTuple):
@@ -53,11 +60,14 @@ class ReferencePosterior:
     ----------
     weights : the draws, chains kept apart.
     hyperparameters : draws of ``prior_precision``, ``noise_scale`` and a head's parameters where they were sampled.
-    log_likelihood : $\log p(y_n\mid w_s,\sigma_s)$ of every draw (chain by chain) and training point.
+    log_likelihood : $\log p(y_n\mid w_s,\sigma_s)$ of every draw (chain by chain) and training point; from a compact
+        file of each chain's first draw alone, until :meth:`with_data`.
     loo : Pareto-smoothed leave-one-out with its flags.
     evidence : $\log p(y)$ by bridge sampling, or None where there were too few draws for it.
     sample_stats : energy, diverging, tree_size, acceptance and step size of every draw.
     diagnostics, gate, provenance : the certificate.
+    smc : $\log p(y)$ by sequential Monte Carlo, if it was asked for.
+    exact : values that whoever asked for the draws knows in closed form, by name, such as ``log_evidence``.
     """
 
     weights: Float[Array, "chains draws H"]
@@ -68,6 +78,13 @@ class ReferencePosterior:
     sample_stats: Mapping[str, Array]
     diagnostics: Diagnostics
     provenance: Provenance
+    smc: SmcEstimate | None = None
+    exact: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the log likelihood of every draw is there; a compact file leaves it out."""
+        return len(self.log_likelihood) == self.weights.shape[0] * self.weights.shape[1]
 
     @property
     def gate(self) -> GateReport:
@@ -203,11 +220,44 @@ class ReferencePosterior:
         errors = [mean_error(column.reshape(chains, draws)) for column in density.T]
         return peak + np.log(mean), np.array(errors) / mean
 
-    def save(self, path: str | Path) -> Path:
-        """Write ``<path>.json`` (the certificate) and ``<path>.npz`` (the arrays); return the certificate's path."""
+    def with_data(
+        self, features: Float[Array, "N H"], targets: Float[Array, " N"], offset: Float[Array, " N"] | None = None
+    ) -> "ReferencePosterior":
+        """The same with the log likelihood of every draw, made anew from the data that were sampled.
+
+        Raises
+        ------
+        DataError : these are other data: they do not give the log likelihood that is stored of some draws.
+        """
+        matrix, vector = checked_data(features, targets)
+        points, known = self.log_likelihood.shape[1], self.log_likelihood
+        if matrix.shape != (points, self.weights.shape[2]):
+            raise DataError(f"features of shape {(points, self.weights.shape[2])} were sampled, not {matrix.shape}")
+        full = self.log_prob(vector, self.latent_draws(matrix, offset))
+        found = full if self.complete else full[:: self.weights.shape[1]]
+        off = np.abs(found - known)
+        if not (off <= DATA_TOLERANCE * (1.0 + np.abs(known))).all():
+            raise DataError(
+                "these are not the data that were sampled: the log likelihood of a stored draw differs by "
+                f"{off.max():.2g} nats (row {int(off.max(axis=0).argmax())}); the certificate's source names the table"
+            )
+        return replace(self, log_likelihood=full)
+
+    def certificate(self, *, compact: bool = False) -> dict[str, Any]:
+        """What the JSON file says, but for the checksum of the arrays."""
+        from inference.truth.storage import certificate
+
+        return certificate(self, compact=compact)
+
+    def save(self, path: str | Path, *, compact: bool = False) -> Path:
+        """Write ``<path>.json`` (the certificate) and ``<path>.npz`` (the arrays); return the certificate's path.
+
+        ``compact`` keeps seven digits of the draws, and of the pointwise log likelihood only what :meth:`with_data`
+        recognises the data by; every statistic stays as it is.
+        """
         from inference.truth.storage import save
 
-        return save(self, path)
+        return save(self, path, compact=compact)
 
     @staticmethod
     def load(path: str | Path) -> "ReferencePosterior":

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from inference.errors import UnavailableError
+from inference.errors import SpecError, UnavailableError
 from inference.types import Array, Float
 
 if TYPE_CHECKING:
@@ -138,6 +138,11 @@ def to_arviz(reference: "ReferencePosterior") -> Any:
     ``arviz.loo(to_arviz(reference), pointwise=True)`` works on both generations.
     """
     chains, draws = reference.weights.shape[:2]
+    if not reference.complete:
+        raise SpecError(
+            "a compact file leaves the pointwise log likelihood out; attach it first: reference.with_data(features, "
+            "targets)"
+        )
     groups = {
         "posterior": {"weights": reference.weights, **reference.hyperparameters},
         "log_likelihood": {"targets": reference.log_likelihood.reshape(chains, draws, -1)},

@@ -7,12 +7,20 @@ from typing import Any
 import numpy as np
 
 from inference.errors import SpecError
-from inference.truth.head_models import HeadForm, HeadTwin, head_structure, head_twin, natural_head_draws
-from inference.truth.head_problem import HeadProblem
+from inference.truth.head_models import (
+    HeadForm,
+    HeadTwin,
+    head_model_of,
+    head_structure,
+    head_twin,
+    natural_head_draws,
+)
+from inference.truth.head_problem import HeadProblem, head_problem
+from inference.truth.heads._base import Head
 from inference.truth.laplace import Laplace
-from inference.truth.models import Form, Twin, natural_draws, structure_of, twin
+from inference.truth.models import Form, Twin, model_of, natural_draws, structure_of, twin
 from inference.truth.priors import Prior
-from inference.truth.problem import LastLayerProblem
+from inference.truth.problem import LastLayerProblem, last_layer_problem
 from inference.truth.reference import gaussian_log_density
 from inference.truth.whitening import Whitening, whiten
 from inference.types import Array, Float
@@ -34,6 +42,10 @@ class Target(ABC):
     @abstractmethod
     def twin(self) -> Any:
         """The compiled twin."""
+
+    @abstractmethod
+    def fresh_model(self) -> Any:
+        """A new PyMC model with the data, for samplers of PyMC's own; nothing is compiled."""
 
     @abstractmethod
     def guess(self, model: Any) -> Float[Array, " P"]:
@@ -67,6 +79,10 @@ class GaussianTarget(Target):
     def twin(self) -> Twin:
         """Of Gaussian noise."""
         return twin(structure_of(self.problem, self.form))
+
+    def fresh_model(self) -> Any:
+        """Of Gaussian noise."""
+        return model_of(self.problem, self.form)
 
     def guess(self, model: Twin) -> Float[Array, " P"]:
         """A noise variance of a tenth of the spread of the targets, a prior that spans them."""
@@ -113,6 +129,10 @@ class HeadTarget(Target):
         """Of the head."""
         return head_twin(head_structure(self.problem, self.form))
 
+    def fresh_model(self) -> Any:
+        """Of the head."""
+        return head_model_of(self.problem, self.form)
+
     def guess(self, model: HeadTwin) -> Float[Array, " P"]:
         """A prior under which the latent values are of the order of one (of the targets' spread where they have it)."""
         natural = {"prior_precision": self._precision(), **self.problem.head.guess(self.problem.targets)}
@@ -153,6 +173,17 @@ class HeadTarget(Target):
         numbers = {name: value for name, value in given.items() if not isinstance(value, Prior)}
         latent = weights @ self.problem.features.T + self.problem.offset
         return self.problem.head.log_prob(self.problem.targets, latent, numbers | columns)
+
+
+def make_target(
+    features: Any, targets: Any, likelihood: Head | None, offset: Any, form: str, known: Mapping[str, Any]
+) -> Target:
+    """The target of a problem: Gaussian noise where ``likelihood`` is None; ``known`` are the hyperparameters."""
+    if likelihood is not None:
+        return HeadTarget(head_problem(features, targets, likelihood, offset=offset, **known), form)
+    if offset is not None:
+        raise SpecError("offset is for heads; with Gaussian noise subtract it from the targets")
+    return GaussianTarget(last_layer_problem(features, targets, **known), form)
 
 
 def _wide(features: Array) -> bool:
