@@ -77,7 +77,7 @@ class SequentialAveragedFit(Fit):
         return {"prior_precision": precision, "noise_scale": scale * found.layer.target_scale}
 
     def _usable(self, replicate: int) -> AveragedLayer:
-        if replicate not in self.averaged:
+        if not self.statuses[replicate].usable:
             raise SpecError(f"{self.method}, seed {self.seeds[replicate]}: {self.statuses[replicate].sentence}")
         return self.averaged[replicate]
 

@@ -16,7 +16,7 @@ from corners.likelihoods.ordinal import Ordinal
 from corners.likelihoods.poisson import Poisson
 from corners.likelihoods.probit import Probit
 from corners.likelihoods.student_t import StudentT
-from corners.protocols import Protocol
+from corners.protocols import Protocol, with_options
 
 PROTOCOL = Protocol("short", learning_rate=0.05, max_steps=150, patience=40)
 SEEDS = [5, 6]
@@ -113,7 +113,7 @@ def test_cells_that_bind_to_a_conjugate_posterior_say_that_there_is_none(name):
 @pytest.mark.parametrize(("head", "kind"), [each for each in HEADS if each[1] != "numbers"])
 def test_the_laplace_cell_learns_and_says_that_it_is_approximate(head, kind):
     splits = [split_of(kind, seed) for seed in SEEDS]
-    fit = named_cell("laplace_closed", PROTOCOL, MLP(6), head).fit(splits, SEEDS)
+    fit = named_cell("laplace_closed", with_options(PROTOCOL, max_steps=30), MLP(6), head).fit(splits, SEEDS)
     for k, split in enumerate(splits):
         assert "approximate: laplace stands for the posterior" in fit.statuses[k].sentence
         assert nll(fit.predict(split.test.inputs, replicate=k), split.test.targets) < base_rate(split)
