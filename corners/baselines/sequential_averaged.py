@@ -92,6 +92,11 @@ class SequentialAveraged(Method):
     (theory 10.1 ii). Its hyperpriors are those of the free cells (theory 7.4): Gamma on the precision, inverse-gamma on
     the noise variance.
 
+    The features are held, and they were trained on the same targets: with many of them the noise that is left for
+    ``p(α, σ² | y)`` is too small, where early stopping had kept the plug-in noise larger. On features that owe nothing
+    to the targets (:class:`~corners.backbones.identity.Identity`, frozen modules) the average is the exact Bayesian
+    answer.
+
     Example
     -------
     >>> SequentialAveraged().precision_prior.rate_for(50)
