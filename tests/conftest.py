@@ -36,6 +36,22 @@ def tables_folder() -> Path:
     return TABLES
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """``unchecked`` tests, their fixtures included, run as users do: shapes of arguments are not looked at.
+
+    Checks cost such tests three quarters of their time, and the tests of the parts they run have them.
+    """
+    from jaxtyping import config
+
+    before = config.jaxtyping_disable
+    config.update("jaxtyping_disable", before or item.get_closest_marker("unchecked") is not None)
+    try:
+        return (yield)
+    finally:
+        config.update("jaxtyping_disable", before)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """``needs_tables`` skips in the words of the fixture."""
     if (TABLES / "MANIFEST.json").is_file():

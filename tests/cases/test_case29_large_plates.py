@@ -9,6 +9,8 @@ import pytest
 
 import inference as P
 
+pytestmark = pytest.mark.unchecked
+
 RNG = np.random.default_rng(29)
 GENEROUS_SECONDS = 60.0
 """Not a benchmark: these runs take a second or so, and a loop over edges in Python takes minutes."""

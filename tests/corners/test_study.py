@@ -18,6 +18,8 @@ from tests.support.problems import SHORT, TINY_PROTOCOL, tiny_split
 from tests.support.reporters import Listener, Stub, failing
 from tests.support.truths import Sampler, sampler  # noqa: F401  a fixture
 
+pytestmark = pytest.mark.unchecked
+
 SPLIT = tiny_split(1)
 GENERATOR = np.random.default_rng(1)
 INPUTS = GENERATOR.normal(size=(30, 2))

@@ -22,6 +22,8 @@ from tests.support.expert_models import (
 from tests.support.gated_experts import Options, mean_of
 from tests.support.simulated_experts import simulate
 
+pytestmark = pytest.mark.unchecked
+
 COV = np.array([[1.1, 0.3], [0.3, 0.9]])
 MEAN = np.array([0.3, -0.2])
 KNOWN_NOISE = regression.bind(mean=MEAN, cov=COV, tau=0.7)

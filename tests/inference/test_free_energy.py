@@ -23,6 +23,8 @@ from tests.support.gated_experts import Options, blocks, free_energy
 from tests.support.gated_experts_structured import structured_energy
 from tests.support.simulated_experts import simulate
 
+pytestmark = pytest.mark.unchecked
+
 SIXTEEN = [
     Options(link, jacobian, cov, noisy)
     for link, jacobian, cov, noisy in itertools.product(("gauss", "gamma"), (0, 1), ("full", "diag"), (False, True))

@@ -25,6 +25,8 @@ from tests.support.expert_models import (
 from tests.support.gated_experts_golden import golden_configurations, golden_experts, golden_new_rows
 from tests.support.golden import as_array, golden
 
+pytestmark = pytest.mark.unchecked
+
 EVERY = [pytest.param(entry, id=entry.name) for entry in golden_configurations()]
 FORWARD = [pytest.param(e, id=e.name) for e in golden_configurations() if "new_mean" in e.expected]
 (DUAL,) = (entry for entry in golden_configurations() if entry.options.link_marginal == "dual")

@@ -10,6 +10,8 @@ from tests.support.gated_experts_forward import forward
 from tests.support.link_oracle import gamma_link
 from tests.support.predicted_experts import ahead, alone, globals_of, trained
 
+pytestmark = pytest.mark.unchecked
+
 OPTIONS = [
     Options(jacobian=j, noisy=noisy, gamma_factor=rate)
     for j, noisy, rate in [(0, False, False), (0, False, True), (1, False, False), (1, True, True), (0, True, False)]

@@ -11,6 +11,8 @@ from tests.support.gated_experts import Options
 from tests.support.predicted_experts import KNOWN, ahead, alone, globals_of, trained
 from tests.support.simulated_experts import simulate
 
+pytestmark = pytest.mark.unchecked
+
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(81)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
 COPIES = 300

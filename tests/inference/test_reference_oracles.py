@@ -18,6 +18,8 @@ from tests.support.gated_experts_structured_loop import structured_loop
 from tests.support.golden import as_array, golden
 from tests.support.simulated_experts import simulate
 
+pytestmark = pytest.mark.unchecked
+
 KNOWN = float("inf")
 Edge = tuple[float, float, float, float]
 EVERY = [pytest.param(entry, id=entry.name) for entry in golden_configurations()]

@@ -11,6 +11,8 @@ from corners.study import compare, make_method
 from tests.support import dense_cells as dense
 from tests.support.problems import TINY_PROTOCOL, tiny_split
 
+pytestmark = pytest.mark.unchecked
+
 SPLIT = tiny_split(1, rows=(20, 6, 5))
 
 

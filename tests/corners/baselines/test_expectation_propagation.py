@@ -18,6 +18,8 @@ from tests.support.dense_ep import dense_ep
 from tests.support.golden import golden
 from tests.support.problems import tiny_split
 
+pytestmark = pytest.mark.unchecked
+
 SEEDS = [5, 6]
 
 

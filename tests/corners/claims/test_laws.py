@@ -6,6 +6,8 @@ import corners
 from corners.claims import CLAIMS, problem_of
 from tests.support.laws import claim_laws as laws
 
+pytestmark = pytest.mark.unchecked
+
 
 @pytest.fixture(params=CLAIMS.names(), scope="module")
 def claim(request):

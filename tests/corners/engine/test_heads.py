@@ -18,6 +18,8 @@ from corners.likelihoods.probit import Probit
 from corners.likelihoods.student_t import StudentT
 from corners.protocols import Protocol, with_options
 
+pytestmark = pytest.mark.unchecked
+
 PROTOCOL = Protocol("short", learning_rate=0.05, max_steps=150, patience=40)
 SEEDS = [5, 6]
 

@@ -24,6 +24,8 @@ from corners.study.store import Store
 from tests.corners.study.conftest import with_values
 from tests.corners.study.synthetic import draw_nothing, make_study, run_all
 
+pytestmark = pytest.mark.unchecked
+
 LIMIT = 2_000_000
 
 

@@ -15,6 +15,8 @@ from inference.nodes.normal import Normal
 from inference.nodes.soft_dot import SoftDot
 from tests.support.wrong_nodes import WRONG, Exponential, Poisson, wrong
 
+pytestmark = pytest.mark.unchecked
+
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_rule_is_named(name):

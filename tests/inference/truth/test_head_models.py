@@ -11,6 +11,8 @@ from inference.truth.head_models import HeadTwin, build, head_structure, head_tw
 from inference.truth.head_problem import head_problem
 from tests.inference.truth.heads.grids import grid, weight_prior
 
+pytestmark = pytest.mark.unchecked
+
 PRIORS = Hyperpriors(prior_precision=Gamma(2.0, 1.0))
 FEATURES = np.random.default_rng(31).normal(size=(15, 2))
 LABELS = (FEATURES @ [1.1, -0.6] + np.random.default_rng(5).normal(size=15) > 0.0).astype(float)

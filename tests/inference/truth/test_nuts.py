@@ -9,6 +9,8 @@ from tests.inference.truth import oracles
 from tests.inference.truth.judging import assert_log_moments, assert_moments
 from tests.support.golden import as_array
 
+pytestmark = pytest.mark.unchecked
+
 
 def test_golden_fixed_hyperparameters(fixed_run, fixed_case):
     expected = fixed_case["expected"]

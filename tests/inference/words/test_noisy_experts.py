@@ -13,6 +13,8 @@ from tests.inference.words.golden_experts import (
     golden_new_rows,
 )
 
+pytestmark = pytest.mark.unchecked
+
 
 @pytest.mark.parametrize("entry", configurations(noisy=True))
 def test_fixed_points_and_predictions_are_golden(entry):

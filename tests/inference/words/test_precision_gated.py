@@ -7,6 +7,8 @@ import inference as P
 from inference.words import precision_gated, published_constraints, published_priors
 from tests.inference.words.golden_experts import assert_golden_fit, configurations, data_of, golden_experts
 
+pytestmark = pytest.mark.unchecked
+
 
 @pytest.mark.parametrize("entry", configurations(noisy=False))
 def test_fixed_points_and_predictions_are_golden(entry):

@@ -9,6 +9,8 @@ from inference.words import combined, routed_experts, router_limit, xor_weights
 from tests.support import link_oracle
 from tests.support.golden import golden
 
+pytestmark = pytest.mark.unchecked
+
 ROWS = golden("mp_router")["expected"]
 PHI = np.array([[*case["x"], 1.0] for case in ROWS])
 XOR = {"phi": PHI, "yhat": np.tile([0.0, 1.0], (len(PHI), 1)), "y": P.missing(len(PHI))}

@@ -19,6 +19,8 @@ from corners.comparison.figure_data import LEVELS
 from corners.comparison.figures import Difference, render, studies
 from corners.errors import DataError
 
+pytestmark = pytest.mark.unchecked
+
 ROWS = [f"a method of $some_ length, {k}" for k in range(20)]
 SETS = [f"data set $_{k}" for k in range(12)]
 LARGEST = 150_000

@@ -15,6 +15,8 @@ from tests.inference.truth.heads.judging import (
     compiled,
 )
 
+pytestmark = pytest.mark.unchecked
+
 PRECISION = 0.6
 FREE = NegativeBinomial(size=Gamma(3.0, 1.5))
 

@@ -15,6 +15,8 @@ from tests.inference.truth.heads.judging import (
     compiled,
 )
 
+pytestmark = pytest.mark.unchecked
+
 THRESHOLDS = (-0.7, 0.6)
 PRECISION = 0.6
 FREE = Ordinal(first_threshold=Normal(-0.5, 1.5), gaps=(Gamma(3.0, 2.0),))

@@ -15,6 +15,8 @@ from tests.inference.truth.heads.judging import (
     compiled,
 )
 
+pytestmark = pytest.mark.unchecked
+
 PRECISION, DF = 0.6, 4.0
 FREE = StudentT(scale=HalfNormal(1.0), df=DF)
 
