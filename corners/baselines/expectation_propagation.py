@@ -11,9 +11,10 @@ from scipy.special import log_ndtr, log_softmax
 
 from corners.backbones._base import Backbone
 from corners.baselines._expectation_propagation import BOUNDS, EPLayer, at_best_evidence, ep_layer
-from corners.baselines._tasks import missing_classes, require_task
-from corners.errors import CornersError, SpecError
-from corners.method import METHODS, Fit, FitStatus, LastLayer, Method, Trace, require_one_seed_a_split
+from corners.baselines._hosted import replicate_by_replicate, require_host
+from corners.baselines._tasks import missing_classes
+from corners.errors import SpecError
+from corners.method import METHODS, Fit, FitStatus, LastLayer, Method, Trace
 from corners.optimise import Watcher
 from corners.predictive.categorical import CategoricalPredictive
 from corners.protocols import Protocol
@@ -136,22 +137,16 @@ class ExpectationPropagation(Method):
         progress: Watcher | None = None,
     ) -> ExpectationPropagationFit:
         """One belief a (split, seed) pair; a host replicate that cannot predict is a failed replicate."""
-        if host is None:
-            raise SpecError(f"{self.name} works on the last layer of another fit: pass host=, the fit of {self.host!r}")
-        require_task(self, splits)
-        require_one_seed_a_split(splits, seeds)
-        started = time.perf_counter()
-        layers, statuses = {}, []
-        for k, split in enumerate(splits):
-            try:
-                layers[k] = self._layer(host, k, split)
-                statuses.append(_status(layers[k], split, self.precision == "evidence"))
-            except CornersError as error:
-                statuses.append(FitStatus("failed", detail=str(error)))
-            if progress is not None:
-                progress(k + 1, len(splits) - k - 1, float("nan"))
+        host, started = require_host(self, host, splits, seeds), time.perf_counter()
+        layers: dict[int, EPLayer] = {}
+
+        def fit_one(replicate: int) -> FitStatus:
+            layers[replicate] = self._layer(host, replicate, splits[replicate])
+            return _status(layers[replicate], splits[replicate], self.precision == "evidence")
+
+        statuses = replicate_by_replicate(len(splits), fit_one, progress)
         seconds, trace = time.perf_counter() - started, Trace(np.zeros(0))
-        return ExpectationPropagationFit(self.name, host, tuple(seeds), tuple(statuses), layers, trace, seconds)
+        return ExpectationPropagationFit(self.name, host, tuple(seeds), statuses, layers, trace, seconds)
 
     def _layer(self, host: Fit, replicate: int, split: "Split") -> EPLayer:
         features = host.features(split.train.inputs, replicate=replicate)

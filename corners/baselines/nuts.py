@@ -10,10 +10,10 @@ from jaxtyping import Float
 
 from corners.backbones._base import Backbone
 from corners.baselines import _sampling
+from corners.baselines._hosted import replicate_by_replicate, require_host
 from corners.baselines._sampling import GAUSSIAN
-from corners.baselines._tasks import require_task
-from corners.errors import CornersError, SpecError
-from corners.method import METHODS, Fit, FitStatus, LastLayer, Method, Trace, require_one_seed_a_split
+from corners.errors import SpecError
+from corners.method import METHODS, Fit, FitStatus, LastLayer, Method, Trace
 from corners.optimise import Watcher
 from corners.predictive._base import Predictive
 from corners.predictive.categorical import CategoricalPredictive
@@ -144,24 +144,20 @@ class Nuts(Method):
         progress: Watcher | None = None,
     ) -> NutsFit:
         """Sample one last layer a (split, seed) pair; a run that fails its gate is a failed replicate."""
-        if host is None:
-            raise SpecError(f"nuts samples the last layer of another fit: pass host=, the fit of {self.host!r}")
-        require_task(self, splits)
-        require_one_seed_a_split(splits, seeds)
-        started = time.perf_counter()
-        references, layers, statuses = {}, {}, []
-        for k, (split, seed) in enumerate(zip(splits, seeds, strict=True)):
-            try:
-                layer = host.sampled_layer(k, split)
-                if layer is None:
-                    raise SpecError(f"{host.method} has no last layer to sample, or one a latent function")
-                layers[k] = layer
-                references[k] = _sampling.sample_layer(layer, draws=self.draws, chains=self.chains, seed=seed)
-                statuses.append(FitStatus("sampled"))
-            except CornersError as error:
-                statuses.append(FitStatus("failed", detail=str(error)))
-            if progress is not None:
-                progress(k + 1, len(splits) - k - 1, float("nan"))
-        seconds = time.perf_counter() - started
-        trace = Trace(np.zeros(0))
-        return NutsFit(self.name, host, tuple(seeds), tuple(statuses), references, layers, trace, seconds)
+        host, started = require_host(self, host, splits, seeds), time.perf_counter()
+        references: dict[int, ReferencePosterior] = {}
+        layers: dict[int, LastLayer] = {}
+
+        def fit_one(replicate: int) -> FitStatus:
+            layer = host.sampled_layer(replicate, splits[replicate])
+            if layer is None:
+                raise SpecError(f"{host.method} has no last layer to sample, or one a latent function")
+            layers[replicate] = layer
+            references[replicate] = _sampling.sample_layer(
+                layer, draws=self.draws, chains=self.chains, seed=seeds[replicate]
+            )
+            return FitStatus("sampled")
+
+        statuses = replicate_by_replicate(len(splits), fit_one, progress)
+        seconds, trace = time.perf_counter() - started, Trace(np.zeros(0))
+        return NutsFit(self.name, host, tuple(seeds), statuses, references, layers, trace, seconds)

@@ -10,11 +10,11 @@ from jaxtyping import Float
 
 from corners.backbones._base import Backbone
 from corners.baselines import _sampling
-from corners.baselines._tasks import require_task
+from corners.baselines._hosted import replicate_by_replicate, require_host
 from corners.beliefs import GammaPrior, InverseGammaPrior
-from corners.errors import CornersError, SpecError
+from corners.errors import SpecError
 from corners.exact import Evidence
-from corners.method import METHODS, Fit, FitStatus, HyperpriorSpec, LastLayer, Method, Trace, require_one_seed_a_split
+from corners.method import METHODS, Fit, FitStatus, HyperpriorSpec, LastLayer, Method, Trace
 from corners.optimise import Watcher
 from corners.predictive.mixture import MixturePredictive
 from corners.protocols import Protocol
@@ -136,25 +136,16 @@ class SequentialAveraged(Method):
         progress: Watcher | None = None,
     ) -> SequentialAveragedFit:
         """Sample the hyperparameters of one layer a (split, seed) pair; a run that fails its gate is a failed one."""
-        if host is None:
-            raise SpecError(f"{self.name} averages the last layer of another fit: pass host=, the fit of {self.host!r}")
-        require_task(self, splits)
-        require_one_seed_a_split(splits, seeds)
-        started = time.perf_counter()
+        host, started = require_host(self, host, splits, seeds), time.perf_counter()
         averaged: dict[int, AveragedLayer] = {}
-        statuses = []
-        for k, (split, seed) in enumerate(zip(splits, seeds, strict=True)):
-            try:
-                averaged[k] = self._sample(host, k, split, seed)
-                statuses.append(FitStatus("sampled"))
-            except CornersError as error:
-                statuses.append(FitStatus("failed", detail=str(error)))
-            if progress is not None:
-                progress(k + 1, len(splits) - k - 1, float("nan"))
-        seconds = time.perf_counter() - started
-        return SequentialAveragedFit(
-            self.name, host, tuple(seeds), tuple(statuses), averaged, Trace(np.zeros(0)), seconds
-        )
+
+        def fit_one(replicate: int) -> FitStatus:
+            averaged[replicate] = self._sample(host, replicate, splits[replicate], seeds[replicate])
+            return FitStatus("sampled")
+
+        statuses = replicate_by_replicate(len(splits), fit_one, progress)
+        seconds, trace = time.perf_counter() - started, Trace(np.zeros(0))
+        return SequentialAveragedFit(self.name, host, tuple(seeds), statuses, averaged, trace, seconds)
 
     def _sample(self, host: Fit, replicate: int, split: "Split", seed: int) -> AveragedLayer:
         layer = host.last_layer(replicate, split)
