@@ -28,6 +28,10 @@ hypothesis.settings.register_profile("full", max_examples=25, derandomize=True, 
 hypothesis.settings.load_profile("full" if REQUIRE_ALL else "fast")
 
 
+WHOLE = tuple(Path(__file__).parent / folder for folder in ("cases", "integration"))
+"""Tests of the whole, which run it as users do."""
+
+
 @pytest.fixture(scope="session")
 def tables_folder() -> Path:
     """The folder of real tables; a clone alone has none."""
@@ -53,7 +57,10 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """``needs_tables`` skips in the words of the fixture."""
+    """Cases and integration are ``unchecked``; ``needs_tables`` skips in the words of the fixture."""
+    for item in items:
+        if item.path.parent in WHOLE:
+            item.add_marker(pytest.mark.unchecked)
     if (TABLES / "MANIFEST.json").is_file():
         return
     for item in items:

@@ -6,6 +6,8 @@ from corners.study import method_names
 from tests.support.laws import method_laws as laws
 from tests.support.truths import Sampler
 
+pytestmark = pytest.mark.unchecked
+
 NAMES = method_names()
 OF_NAME = ["progress_is_told", "one_split_a_seed", "specification_is_frozen", "another_task_is_refused"]
 OF_FIT = [

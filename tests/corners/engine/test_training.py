@@ -21,6 +21,8 @@ from tests.support.corner_cells import cell, energy_at
 from tests.support.problems import SHORT, assert_close, generators, tiny_split
 from tests.support.statistics import assert_within_se
 
+pytestmark = pytest.mark.unchecked
+
 SPLITS = [tiny_split(seed) for seed in (1, 2, 3)]
 SEEDS = [5, 6, 7]
 FREE = [name for name, axes in CELLS.items() if axes.routing == "free"]
