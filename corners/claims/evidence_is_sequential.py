@@ -48,7 +48,7 @@ class EvidenceIsSequential(Claim):
         dense = problem.noise_var * np.eye(problem.rows) + problem.features @ problem.features.T / (
             problem.prior_precision
         )
-        evidence = -float(multivariate_normal(cov=dense).logpdf(problem.targets))
+        evidence = -float(multivariate_normal(cov=dense).logpdf(problem.targets))  # pyright: ignore[reportArgumentType]
         generator = problem.generator()
         totals, firsts = [], []
         for _ in range(ORDERS):

@@ -119,4 +119,4 @@ def _miss(objective: Callable[[float], float], log_alpha: float) -> float:
     found = minimize_scalar(
         objective, bounds=(log_alpha - 0.3, log_alpha + 0.3), method="bounded", options={"xatol": 1e-9}
     )
-    return abs(float(found.x) - log_alpha)
+    return abs(float(found.x) - log_alpha)  # pyright: ignore[reportAttributeAccessIssue]
